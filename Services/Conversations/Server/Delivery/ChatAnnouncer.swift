@@ -27,8 +27,8 @@ struct ChatAnnouncer: Sendable {
 
     /// Returns events for new members of one conversation, of one application; other users are left out.
     func announcements(to users: [User.ID], in conversation: Conversation.ID) async throws -> Announcements {
-        let asked = Set(users).map { Key(conversation: conversation, user: $0) }
-        return Dictionary(try await events(asked).map { ($0.user, $1) }) { first, _ in first }
+        let keys = Set(users).map { Key(conversation: conversation, user: $0) }
+        return Dictionary(try await events(keys).map { ($0.user, $1) }) { first, _ in first }
     }
 
     /// Returns events for one user, by conversation; other users' conversations are left out.
@@ -36,14 +36,14 @@ struct ChatAnnouncer: Sendable {
         to user: User.ID,
         in conversations: [Conversation.ID]
     ) async throws -> [Conversation.ID: DeliveryEvent?] {
-        let asked = conversations.map { Key(conversation: $0, user: user) }
-        return Dictionary(try await events(asked).map { ($0.conversation, $1) }) { first, _ in first }
+        let keys = conversations.map { Key(conversation: $0, user: user) }
+        return Dictionary(try await events(keys).map { ($0.conversation, $1) }) { first, _ in first }
     }
 
-    private func events(_ asked: [Key]) async throws -> [(Key, DeliveryEvent?)] {
+    private func events(_ keys: [Key]) async throws -> [(Key, DeliveryEvent?)] {
         var found: [(Key, DeliveryEvent?)] = []
-        for start in stride(from: 0, to: asked.count, by: Self.batch) {
-            let part = Array(asked[start..<min(start + Self.batch, asked.count)])
+        for start in stride(from: 0, to: keys.count, by: Self.batch) {
+            let part = Array(keys[start..<min(start + Self.batch, keys.count)])
             do {
                 found += try await read(part)
             } catch {
@@ -60,12 +60,12 @@ struct ChatAnnouncer: Sendable {
         return found
     }
 
-    private func read(_ asked: [Key]) async throws -> [(Key, DeliveryEvent?)] {
-        guard let application = asked.first?.user.application else { return [] }
+    private func read(_ keys: [Key]) async throws -> [(Key, DeliveryEvent?)] {
+        guard let application = keys.first?.user.application else { return [] }
         let views = try await ConversationStore(db: database.reads)
-            .views(asked.map { (conversation: $0.conversation, user: $0.user.user) }, of: application)
+            .views(keys.map { (conversation: $0.conversation, user: $0.user.user) }, of: application)
         let seen = try await PresenceStore(db: database.reads)
-            .presences(seen: asked.map { (conversation: $0.conversation, viewer: $0.user.user) }, of: application)
+            .presences(seen: keys.map { (conversation: $0.conversation, viewer: $0.user.user) }, of: application)
         var presences: [Key: [Presence]] = [:]
         for (conversation, viewer, presence) in seen {
             let viewer = User.ID(application: application, user: viewer)

@@ -99,14 +99,14 @@ extension Delivery {
                 .heads(of: connection.user, after: lastRead, limit: Self.page)
             for head in heads {
                 unmatched.remove(head.conversation)
-                guard let known = last?[head.conversation] else {
+                guard let clientChange = last?[head.conversation] else {
                     let unannounced = last == nil ? [head] : unknown.add(head)
                     for head in unannounced { try await enter(connection, head) }
                     continue
                 }
                 // A client that has all changes joins directly, unless the room is ahead by now.
-                if known != head.change || !join([connection], head) {
-                    try await resume(connection, to: head.conversation, after: known, &budget)
+                if clientChange != head.change || !join([connection], head) {
+                    try await resume(connection, to: head.conversation, after: clientChange, &budget)
                 }
             }
             guard heads.count == Self.page, let next = heads.last else { break }

@@ -35,7 +35,7 @@ extension Delivery {
         do {
             try await sweepJoins()
         } catch {
-            // The next sweep comes in a second.
+            // The next sweep runs within a second.
             logger.warning("cannot read joins", metadata: ["error": "\(error)"])
         }
     }

@@ -55,7 +55,7 @@ final class DeliveryQueue: Sendable {
         self.logger = logger
     }
 
-    /// Queues rooms whose `notify` or `appendWritten` returned true.
+    /// Queues rooms whose `notify`, `appendWritten` or `runExclusively` returned true.
     func add(_ rooms: some Collection<Room>) {
         guard !rooms.isEmpty else { return }
         let starts = state.withLock { state -> Int? in

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// Called from any thread; no method blocks.
 protocol DeliverySocket: AnyObject, Sendable {
-    /// Sends an event to this socket alone, after what was sent to it before.
+    /// Sends an event to this socket alone, after all earlier events.
     func emit(_ event: DeliveryEvent)
 
     /// Starts to receive the events of a conversation.

@@ -3,7 +3,7 @@ import Locks
 import Postgres
 import Wire
 
-/// Finds conversations by their ids, which diuit's clients use.
+/// The lookup of conversations by their ids, which diuit's clients use.
 ///
 /// An id grants no access. All rules require the token and membership. The token found here stays between these rules
 /// and the database. Only joining needs a right to know the token, so `Members.join` has a separate rule for ids.

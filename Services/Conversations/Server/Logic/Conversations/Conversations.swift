@@ -133,7 +133,7 @@ struct Conversations: Sendable {
         await profiles?.adding(to: conversation, of: user.application) ?? conversation
     }
 
-    /// Returns the conversation with signed links; nil, which the user cannot see, is not found.
+    /// Returns the conversation with signed links; throws `notFound` for nil, which the user cannot see.
     func visible(_ conversation: Conversation?) throws -> Conversation {
         guard let conversation else { throw Self.notFound }
         return links.signed(conversation)

@@ -60,11 +60,11 @@ final class MemberProfiles: Sendable {
             let profiles = try await profiles(of: shown, in: application, callsAuth: callsAuth)
             return conversations.map { conversation in
                 var conversation = conversation
-                var shown: [String: Conversation.Profile] = [:]
+                var memberProfiles: [String: Conversation.Profile] = [:]
                 for member in (conversation.members ?? []).prefix(Self.perConversation) {
-                    shown[member] = profiles[User.ID(application: application, user: member)]
+                    memberProfiles[member] = profiles[User.ID(application: application, user: member)]
                 }
-                conversation.profiles = shown
+                conversation.profiles = memberProfiles
                 return conversation
             }
         } catch {

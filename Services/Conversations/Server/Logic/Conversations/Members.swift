@@ -111,7 +111,7 @@ struct Members: Sendable {
         try await MemberJoinStore(db: db).insert([user.user], of: user.application, in: token.id)
     }
 
-    /// Returns the named user of the admin's application; an id that cannot exist is not a member's.
+    /// Returns the named user of the admin's application; throws `notFound` for an id that cannot exist.
     private static func user(_ name: String, inApplicationOf admin: User.ID) throws -> User.ID {
         guard let name = KnownUsers.canonicalID(name, in: admin.application) else { throw notFound }
         return User.ID(application: admin.application, user: name)

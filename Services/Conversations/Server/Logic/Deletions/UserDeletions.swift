@@ -71,7 +71,7 @@ struct UserDeletions: Sendable {
         }
     }
 
-    /// Searches conversations that the user had already left for references to the user.
+    /// Searches for references to the user in conversations that the user had already left.
     private func search(_ deletionJob: UserDeletion) async throws {
         let store = UserDeletionStore(db: database)
         guard let (found, upTo) = try await store.search(deletionJob, limit: batch) else {

@@ -38,7 +38,7 @@ struct MessageNotification: Sendable {
 
     /// Returns one request for a page of members, without the sender and without members who turned notifications off.
     ///
-    /// Returns nil when the page has no recipient. A device with an open socket is excluded, because it receives the
+    /// Returns nil when the page has neither a recipient nor a muted member to log. A device with an open socket is excluded, because it receives the
     /// message there.
     ///
     /// - Parameters:

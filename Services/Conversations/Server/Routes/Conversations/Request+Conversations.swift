@@ -5,13 +5,13 @@ import ServiceHost
 import Wire
 
 extension UserContext {
-    /// Returns the conversation's token from the path; text that cannot be a token is not found.
+    /// Returns the conversation's token from the path; throws `notFound` for text that cannot be a token.
     func conversation() throws -> ConversationToken {
         guard let token = ConversationToken(try path("token")) else { throw Conversations.notFound }
         return token
     }
 
-    /// Returns the message's id from the path; a number outside 1..<2^53 is not found.
+    /// Returns the message's id from the path; throws `notFound` for a number outside 1..<2^53.
     func message() throws -> Message.ID {
         guard let id = Int64(try path("id")), id > 0, id < 1 << 53 else {
             throw Messages.notFound

@@ -35,18 +35,18 @@ extension ConversationStore {
     ///
     /// The members of conversations with more than 100 are left out, as in `page`.
     func views(
-        _ asked: [(conversation: Conversation.ID, user: String)],
+        _ input: [(conversation: Conversation.ID, user: String)],
         of application: String
     ) async throws -> [(user: String, conversation: Conversation)] {
         try await db.all(
             """
             SELECT \(unsafe: Self.columns), mine.user_id AS viewer_id
-            FROM unnest(\(asked.map(\.conversation.rawValue)), \(asked.map(\.user)))
-                AS asked (conversation_id, user_id)
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+            FROM unnest(\(input.map(\.conversation.rawValue)), \(input.map(\.user)))
+                AS input (conversation_id, user_id)
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
                 AND conversations.application_id = \(application)
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.user_id
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN members AS mine ON mine.conversation_id = input.conversation_id AND mine.user_id = input.user_id
             \(unsafe: Self.lastMessageAndMembers(of: "conversations.member_count <= \(Self.readsLimit)"))
             """,
             as: { (try $0.string("viewer_id"), try Conversation(row: $0)) }

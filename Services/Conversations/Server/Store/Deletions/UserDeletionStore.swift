@@ -185,7 +185,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         return (found, upTo: try last.decode("conversation_id"))
     }
 
-    /// Ends a direct conversation's link to its two users, and the block of the remaining user.
+    /// Dissolves the pair of a direct conversation, and removes the block of the remaining user.
     ///
     /// Must run under the head's lock.
     func endDirect(_ conversation: Conversation.ID) async throws {

@@ -11,7 +11,7 @@ struct MemberJoin: Sendable {
     let users: [String]?
 }
 
-/// The table `member_joins`: the joins of the last minutes.
+/// The table `member_joins`: the joins of about the last minute.
 struct MemberJoinStore<Executor: PostgresExecutor> {
     /// The maximum number of users listed in one row.
     static var namesLimit: Int { 100 }

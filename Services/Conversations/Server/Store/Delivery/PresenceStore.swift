@@ -48,7 +48,7 @@ struct PresenceStore<Executor: PostgresExecutor> {
     ) async throws -> [(conversation: Conversation.ID, viewer: String, presence: Presence)] {
         try await db.all(
             """
-            SELECT asked.conversation_id, asked.viewer_id, users.application_id, users.user_id, users.last_seen_at,
+            SELECT input.conversation_id, input.viewer_id, users.application_id, users.user_id, users.last_seen_at,
                    EXISTS (
                        SELECT FROM connected_devices AS devices
                        JOIN instances ON instances.instance_id = devices.instance_id
@@ -56,22 +56,22 @@ struct PresenceStore<Executor: PostgresExecutor> {
                            AND instances.lease_until > clock_timestamp()
                    ) AS is_online
             FROM unnest(\(seen.map(\.conversation.rawValue)), \(seen.map(\.viewer)))
-                AS asked (conversation_id, viewer_id)
-            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.viewer_id
+                AS input (conversation_id, viewer_id)
+            JOIN members AS mine ON mine.conversation_id = input.conversation_id AND mine.user_id = input.viewer_id
                 AND mine.application_id = \(application)
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
                 AND conversations.member_count <= \(ConversationStore<Executor>.readsLimit)
-            JOIN members AS people ON people.conversation_id = asked.conversation_id
-                AND people.user_id <> asked.viewer_id
+            JOIN members AS people ON people.conversation_id = input.conversation_id
+                AND people.user_id <> input.viewer_id
             JOIN users ON users.application_id = people.application_id AND users.user_id = people.user_id
             WHERE NOT EXISTS (
                 SELECT FROM blocks
-                WHERE blocks.application_id = \(application) AND blocks.user_id = asked.viewer_id
+                WHERE blocks.application_id = \(application) AND blocks.user_id = input.viewer_id
                     AND blocks.blocked_id = people.user_id
             ) AND NOT EXISTS (
                 SELECT FROM blocks
                 WHERE blocks.application_id = \(application) AND blocks.user_id = people.user_id
-                    AND blocks.blocked_id = asked.viewer_id
+                    AND blocks.blocked_id = input.viewer_id
             )
             ORDER BY people.conversation_id, people.joined_seq
             """,

@@ -44,14 +44,14 @@ struct RoomBacklogStore: Sendable {
     /// Returns the backlog of each conversation behind a change, in one snapshot; deleted conversations are left out.
     ///
     /// Every change up to the head's is visible, because each was made under the head's lock.
-    func backlog(_ asked: [(conversation: Conversation.ID, after: Int64)]) async throws -> RoomBacklogs {
+    func backlog(_ input: [(conversation: Conversation.ID, after: Int64)]) async throws -> RoomBacklogs {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT \(unsafe: MessageRow.names("found")), asked.conversation_id, heads.last_change,
+            SELECT \(unsafe: MessageRow.names("found")), input.conversation_id, heads.last_change,
                    found.total, \(unsafe: ReadMarks.columns)
-            FROM unnest(\(asked.map(\.conversation.rawValue)), \(asked.map(\.after))) AS asked (conversation_id, change)
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+            FROM unnest(\(input.map(\.conversation.rawValue)), \(input.map(\.after))) AS input (conversation_id, change)
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
             LEFT JOIN LATERAL (
                 SELECT \(unsafe: MessageRow.names("counted")), counted.n, counted.total
                 FROM (
@@ -60,7 +60,7 @@ struct RoomBacklogStore: Sendable {
                         SELECT \(unsafe: MessageRow.columns("messages")), row_number() OVER by_change AS n,
                                sum(octet_length(messages.data)) OVER by_change - octet_length(messages.data) AS size
                         FROM messages
-                        WHERE messages.conversation_id = asked.conversation_id AND messages.change > asked.change
+                        WHERE messages.conversation_id = input.conversation_id AND messages.change > input.change
                         WINDOW by_change AS (ORDER BY messages.change)
                         ORDER BY messages.change LIMIT \(Self.messages + 1)
                     ) AS sized
@@ -71,13 +71,13 @@ struct RoomBacklogStore: Sendable {
                 SELECT array_agg(user_id ORDER BY joined_seq) AS users, array_agg(read_seq ORDER BY joined_seq) AS seqs,
                        array_agg(read_change ORDER BY joined_seq) AS changes
                 FROM members
-                WHERE members.conversation_id = asked.conversation_id AND coalesce(found.n, 1) = 1
+                WHERE members.conversation_id = input.conversation_id AND coalesce(found.n, 1) = 1
                     AND conversations.member_count <= \(ConversationStore<PostgresPool>.readsLimit)
             ) AS member_list ON TRUE
-            ORDER BY asked.conversation_id, found.n
+            ORDER BY input.conversation_id, found.n
             """
         ])[0]
-        let after = Dictionary(asked.map { ($0.conversation, $0.after) }) { $1 }
+        let after = Dictionary(input.map { ($0.conversation, $0.after) }) { $1 }
         var read: [Conversation.ID: [PostgresRow]] = [:]
         for row in rows { read[try row.decode("conversation_id"), default: []].append(row) }
         var found = RoomBacklogs()

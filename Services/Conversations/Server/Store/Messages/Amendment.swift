@@ -29,7 +29,7 @@ struct Amendment: Sendable {
 /// The reason why a write was rejected; the raw value is the text that the statement returns.
 enum WriteRejection: String, Sendable {
     case missing
-    /// It is a system message.
+    /// The message is a system message.
     case system
     /// Another user sent the message.
     case notAuthor = "not_author"

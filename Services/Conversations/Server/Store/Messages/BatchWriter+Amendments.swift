@@ -15,7 +15,7 @@ extension BatchWriter {
     /// a repeated draft is recognized.
     static func amend(_ amendments: [Amendment], recalledBy subscribers: [String] = []) -> PostgresQuery {
         """
-        WITH asked AS MATERIALIZED (
+        WITH input AS MATERIALIZED (
             SELECT n, conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji
             FROM unnest(
                 \(amendments.map(\.conversation.id.rawValue)), \(amendments.map(\.conversation.secret)),
@@ -27,40 +27,40 @@ extension BatchWriter {
                 conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji, n
             )
         ), found AS MATERIALIZED (
-            SELECT asked.n, asked.conversation_id, asked.application_id, asked.user_id, asked.seq, asked.action, asked.data, asked.meta,
-                   asked.replaces_meta, asked.emoji, heads.last_change,
+            SELECT input.n, input.conversation_id, input.application_id, input.user_id, input.seq, input.action,
+                   input.data, input.meta, input.replaces_meta, input.emoji, heads.last_change,
                    CASE
                        WHEN messages.seq IS NULL THEN 'missing'
                        WHEN messages.mime = \(SystemEvent.mime) THEN 'system'
-                       WHEN asked.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM asked.user_id
-                           AND NOT (asked.action = 'delete' AND members.is_admin) THEN 'not_author'
-                       WHEN members.is_blocked AND asked.action IN ('edit', 'react') THEN 'blocked'
+                       WHEN input.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM input.user_id
+                           AND NOT (input.action = 'delete' AND members.is_admin) THEN 'not_author'
+                       WHEN members.is_blocked AND input.action IN ('edit', 'react') THEN 'blocked'
                        WHEN messages.deleted_at IS NOT NULL THEN
-                           CASE WHEN asked.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END
-                       WHEN asked.action = 'edit' AND messages.encoding = 'url' THEN 'file'
-                       WHEN asked.action = 'edit' AND messages.data = asked.data
-                           AND (NOT asked.replaces_meta OR messages.meta IS NOT DISTINCT FROM asked.meta) THEN 'same'
-                       WHEN asked.action IN ('react', 'unreact') AND (asked.action = 'react') = EXISTS (
+                           CASE WHEN input.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END
+                       WHEN input.action = 'edit' AND messages.encoding = 'url' THEN 'file'
+                       WHEN input.action = 'edit' AND messages.data = input.data
+                           AND (NOT input.replaces_meta OR messages.meta IS NOT DISTINCT FROM input.meta) THEN 'same'
+                       WHEN input.action IN ('react', 'unreact') AND (input.action = 'react') = EXISTS (
                            SELECT FROM reactions
-                           WHERE reactions.conversation_id = asked.conversation_id AND reactions.seq = asked.seq
-                               AND reactions.emoji = asked.emoji AND reactions.user_id = asked.user_id
+                           WHERE reactions.conversation_id = input.conversation_id AND reactions.seq = input.seq
+                               AND reactions.emoji = input.emoji AND reactions.user_id = input.user_id
                        ) THEN 'same'
-                       WHEN asked.action = 'react' AND messages.reaction_count > 0 AND (
+                       WHEN input.action = 'react' AND messages.reaction_count > 0 AND (
                            messages.reaction_count >= \(maximumReactions) OR (
                                SELECT count(DISTINCT reactions.emoji) FROM reactions
-                               WHERE reactions.conversation_id = asked.conversation_id AND reactions.seq = asked.seq
-                                   AND reactions.emoji <> asked.emoji
+                               WHERE reactions.conversation_id = input.conversation_id AND reactions.seq = input.seq
+                                   AND reactions.emoji <> input.emoji
                            ) >= \(maximumEmoji)
                        ) THEN 'full'
                        ELSE 'done'
                    END AS outcome
-            FROM asked
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
-                AND conversations.secret = asked.secret
-            JOIN members ON members.conversation_id = asked.conversation_id
-                AND members.user_id = asked.user_id AND members.application_id = asked.application_id
-            LEFT JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
+            FROM input
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
+                AND conversations.secret = input.secret
+            JOIN members ON members.conversation_id = input.conversation_id
+                AND members.user_id = input.user_id AND members.application_id = input.application_id
+            LEFT JOIN messages ON messages.conversation_id = input.conversation_id AND messages.seq = input.seq
         ), changing AS MATERIALIZED (
             SELECT n, conversation_id, application_id, user_id, seq, action, data, meta, replaces_meta, emoji,
                    last_change + row_number() OVER (PARTITION BY conversation_id ORDER BY n) AS change,

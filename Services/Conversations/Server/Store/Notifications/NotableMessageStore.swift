@@ -26,7 +26,7 @@ struct NotableMessageStore: Sendable {
     ) async throws -> (found: [Conversation.ID: NotableConversation], unreadable: [FailedRow]) {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT asked.conversation_id, conversations.application_id, conversations.secret, conversations.type,
+            SELECT input.conversation_id, conversations.application_id, conversations.secret, conversations.type,
                    conversations.label, conversations.member_count,
                    messages.seq, messages.change, messages.sender_id, messages.push,
                    CASE WHEN messages.encoding = 'utf8' AND lower(left(messages.mime, 5)) = 'text/'
@@ -34,14 +34,14 @@ struct NotableMessageStore: Sendable {
                    \(unsafe: MessageRow.senderMeta(of: "messages.sender_number")) AS sender_meta
             FROM unnest(
                 \(claimed.map(\.id.rawValue)), \(claimed.map(\.seqs.lowerBound)), \(claimed.map(\.seqs.upperBound))
-            ) AS asked (conversation_id, from_seq, to_seq)
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
-            JOIN messages ON messages.conversation_id = asked.conversation_id
-                AND messages.seq >= asked.from_seq AND messages.seq <= asked.to_seq
+            ) AS input (conversation_id, from_seq, to_seq)
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
+            JOIN messages ON messages.conversation_id = input.conversation_id
+                AND messages.seq >= input.from_seq AND messages.seq <= input.to_seq
             WHERE messages.sender_id IS NOT NULL AND messages.deleted_at IS NULL
                 AND (messages.push IS NOT NULL
                     OR messages.encoding = 'utf8' AND lower(left(messages.mime, 5)) = 'text/')
-            ORDER BY asked.conversation_id, messages.seq
+            ORDER BY input.conversation_id, messages.seq
             """
         ])[0]
         var found: [Conversation.ID: NotableConversation] = [:]
@@ -66,9 +66,9 @@ struct NotableMessageStore: Sendable {
     ) async throws -> [Conversation.ID: [NotableMember]] {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT asked.conversation_id, page.user_id, page.user_number, page.push_enabled, page.devices
+            SELECT input.conversation_id, page.user_id, page.user_number, page.push_enabled, page.devices
             FROM unnest(\(conversations.map(\.id.rawValue)), \(conversations.map(\.after)))
-                AS asked (conversation_id, after)
+                AS input (conversation_id, after)
             CROSS JOIN LATERAL (
                 SELECT members.user_id, members.user_number, members.push_enabled, ARRAY(
                     SELECT DISTINCT connected_devices.device_id FROM connected_devices
@@ -78,10 +78,10 @@ struct NotableMessageStore: Sendable {
                         AND instances.lease_until > clock_timestamp()
                 ) AS devices
                 FROM members
-                WHERE members.conversation_id = asked.conversation_id AND members.user_id > asked.after
+                WHERE members.conversation_id = input.conversation_id AND members.user_id > input.after
                 ORDER BY members.user_id LIMIT \(limit)
             ) AS page
-            ORDER BY asked.conversation_id, page.user_id
+            ORDER BY input.conversation_id, page.user_id
             """
         ])[0]
         var found: [Conversation.ID: [NotableMember]] = [:]
@@ -98,23 +98,23 @@ struct NotableMessageStore: Sendable {
     }
 
     /// Returns the members from `first` to `last` that a block in either direction separates from a sender.
-    func blockedPeers(_ asked: [BlockedPairQuery]) async throws -> [Conversation.ID: [BlockedMemberPair]] {
+    func blockedPeers(_ input: [BlockedPairQuery]) async throws -> [Conversation.ID: [BlockedMemberPair]] {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT asked.conversation_id, asked.sender_id, members.user_id
+            SELECT input.conversation_id, input.sender_id, members.user_id
             FROM unnest(
-                \(asked.map(\.conversation.rawValue)), \(asked.map(\.sender)), \(asked.map(\.first)),
-                \(asked.map(\.last))
-            ) AS asked (conversation_id, sender_id, first, last)
-            JOIN members ON members.conversation_id = asked.conversation_id
-                AND members.user_id >= asked.first AND members.user_id <= asked.last
+                \(input.map(\.conversation.rawValue)), \(input.map(\.sender)), \(input.map(\.first)),
+                \(input.map(\.last))
+            ) AS input (conversation_id, sender_id, first, last)
+            JOIN members ON members.conversation_id = input.conversation_id
+                AND members.user_id >= input.first AND members.user_id <= input.last
             WHERE EXISTS (
                 SELECT FROM blocks
                 WHERE blocks.application_id = members.application_id AND blocks.user_id = members.user_id
-                    AND blocks.blocked_id = asked.sender_id
+                    AND blocks.blocked_id = input.sender_id
             ) OR EXISTS (
                 SELECT FROM blocks
-                WHERE blocks.application_id = members.application_id AND blocks.user_id = asked.sender_id
+                WHERE blocks.application_id = members.application_id AND blocks.user_id = input.sender_id
                     AND blocks.blocked_id = members.user_id
             )
             """

@@ -83,10 +83,10 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
     func texts(of messages: [ChangedMessage]) async throws -> [String?] {
         let rows = try await db.all(
             """
-            SELECT asked.n, messages.data
+            SELECT input.n, messages.data
             FROM unnest(\(messages.map(\.conversation.rawValue)), \(messages.map(\.seq)))
-                WITH ORDINALITY AS asked (conversation_id, seq, n)
-            JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
+                WITH ORDINALITY AS input (conversation_id, seq, n)
+            JOIN messages ON messages.conversation_id = input.conversation_id AND messages.seq = input.seq
             WHERE \(unsafe: SearchStore<Executor>.isText)
             """,
             as: { (n: try $0.int("n"), text: try $0.string("data")) }
