@@ -64,7 +64,7 @@ extension Conversations {
     static let groupRequired = APIError(
         .unprocessable,
         "group_required",
-        "not available in direct conversations, which have no admins and fixed members"
+        "not available in direct conversations: they have fixed members and no admins"
     )
     static let blocked = APIError(.forbidden, "blocked", "the other user has blocked you")
 
