@@ -1,7 +1,7 @@
 package import Foundation
 import Wire
 
-/// Somebody whom one does not want to hear from.
+/// An entry of a user's block list.
 package struct Block: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "blocks"
 
@@ -14,14 +14,14 @@ package struct Block: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// The answer to taking away what may not have been there.
+/// The response to a removal, whether or not the item existed.
 package struct Removal: Codable, Hashable, Sendable {
     package var success: Bool
 
     package init() { success = true }
 }
 
-/// One entry of the suite's list of blocks, as services tell each other of it.
+/// An entry of the suite's block list, as services exchange it.
 package struct ListedBlock: Codable, Hashable, Sendable {
     package var applicationId: String
     package var userId: String
@@ -34,9 +34,9 @@ package struct ListedBlock: Codable, Hashable, Sendable {
     }
 }
 
-/// Some of the list, in an order that does not change.
+/// A page of the suite's block list, in a stable order.
 package struct ListedBlocks: Codable, Hashable, Sendable {
-    /// None is the end of the list.
+    /// Empty at the end of the list.
     package var blocks: [ListedBlock]
 
     package init(blocks: [ListedBlock]) {
@@ -44,11 +44,11 @@ package struct ListedBlocks: Codable, Hashable, Sendable {
     }
 }
 
-/// Whom a user and the suite keep apart: those whom he has blocked, and those who have blocked him.
+/// The users that a block separates from a user, in either direction.
 package struct BlockedPeers: Codable, Hashable, Sendable {
-    /// In the order of their names.
+    /// Ordered by user id.
     package var userIds: [String]
-    /// Whether there are others after these: ask with the last one.
+    /// Whether more users follow; the next request passes the last id.
     package var more: Bool
 
     package init(userIds: [String], more: Bool) {

@@ -1,15 +1,15 @@
-/// What has happened in a conversation since a change one knows.
+/// The changes in a conversation after a change number that the client has.
 package enum Changes: Hashable, Sendable {
     case missed(Missed)
-    /// What one knows is not of this history: read it anew.
+    /// The change number does not belong to this history; the client must read the conversation again.
     case resync
 
     package struct Missed: Hashable, Sendable, Codable {
-        /// New and changed messages as they are now, by `change`.
+        /// New and changed messages in their current state, ordered by `change`.
         package var messages: [Message]
-        /// Whose mark moved, and how far; left out where the conversation has more than 100 members.
+        /// Read marks that moved; absent when the conversation has more than 100 members.
         package var reads: [ChangedReadMark]?
-        /// All up to here has been told: ask with it next time.
+        /// All changes up to this number are included; the next request starts after it.
         package var change: Int64
         package var more: Bool
 
@@ -21,7 +21,7 @@ package enum Changes: Hashable, Sendable {
         }
     }
 
-    /// A member's mark that moved.
+    /// A member's read mark that moved.
     package struct ChangedReadMark: Hashable, Sendable, Codable {
         package var userId: String
         package var seq: Int64

@@ -1,6 +1,6 @@
 package import Wire
 
-/// People who talk to one another, in one application; diuit calls it a chat.
+/// A group or direct conversation between users of one application; diuit calls it a chat.
 package struct Conversation: Hashable, Sendable, PageItem {
     package typealias ID = Wire.ID<Conversation, Int64>
 
@@ -8,35 +8,35 @@ package struct Conversation: Hashable, Sendable, PageItem {
 
     package enum Kind: String, Codable, Sendable {
         case group
-        /// Of exactly two members, one for each pair.
+        /// Has exactly two members; each pair of users has at most one.
         case direct
     }
 
     package var id: ID
-    /// At least 128 random bits; who has it may join, where `joinByToken` says so.
+    /// Contains at least 128 random bits; a user who has the token may join when `joinByToken` is true.
     package var token: String
     package var label: String
     package var type: Kind
-    /// In the order they came.
+    /// In the order in which the members joined.
     ///
-    /// Null in a list where there are more than 100; a single conversation always has them.
+    /// Null in a list when there are more than 100; a response with a single conversation always has all members.
     package var members: [String]?
-    /// As `members`.
+    /// Follows the rules of `members`.
     package var admins: [String]?
-    /// What the members are called and where their pictures are, by userId: of the first 100 members shown.
+    /// The names and pictures of the first 100 members shown, by userId.
     ///
-    /// Left out in answers that are repeated for an `Idempotency-Key`, and while the names cannot be read.
+    /// Absent in responses that are repeated for an `Idempotency-Key`, and while the names cannot be read.
     package var profiles: [String: Profile]?
-    /// Who may join; null admits everybody, `[]` nobody.
+    /// The users who may join by id; null admits every user, `[]` none.
     package var whiteList: [String]?
     package var joinByToken: Bool
     package var meta: JSONValue?
-    /// Whether the reader is notified of messages here.
+    /// Whether the reader receives notifications of messages here.
     package var pushEnabled: Bool
-    /// Messages of people after the one the reader has marked; system messages count as read.
+    /// The number of users' messages after the reader's read mark; system messages count as read.
     package var unreadCount: Int
     package var lastMessage: Message?
-    /// Whether the reader has blocked the other of a direct conversation.
+    /// Whether the reader has blocked the other member of a direct conversation.
     package var isBlockedByMe: Bool
 
     package init(
@@ -71,11 +71,11 @@ package struct Conversation: Hashable, Sendable, PageItem {
         self.profiles = profiles
     }
 
-    /// The name and the picture of a member.
+    /// A member's name and picture.
     package struct Profile: Codable, Hashable, Sendable {
         /// Empty for a user without a name.
         package var fullName: String
-        /// The address of the picture; absent for a user without one.
+        /// The URL of the picture; absent for a user without one.
         package var avatarUrl: String?
 
         package init(fullName: String, avatarUrl: String? = nil) {
@@ -86,7 +86,7 @@ package struct Conversation: Hashable, Sendable, PageItem {
 }
 
 extension Conversation: Codable {
-    /// Written out for the nulls that clients may rely on.
+    /// Encodes absent values as null, because clients may rely on the keys.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)

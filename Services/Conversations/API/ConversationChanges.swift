@@ -1,13 +1,13 @@
 package import Wire
 
-/// `PUT …/label`.
+/// The body of `PUT …/label`.
 package struct LabelReplacement: Codable, Sendable {
     package var label: String
 
     package init(label: String) { self.label = label }
 }
 
-/// `PUT …/meta`: replaced whole; null empties it.
+/// The body of `PUT …/meta`, which replaces the whole value; null clears it.
 package struct MetaReplacement: Sendable {
     package var meta: JSONValue
 
@@ -22,7 +22,7 @@ extension MetaReplacement: Codable {
     }
 }
 
-/// `PUT …/whiteList`: replaced whole.
+/// The body of `PUT …/whiteList`, which replaces the whole list.
 package struct WhiteListReplacement: Sendable {
     package var whiteList: WhiteList
 
@@ -37,7 +37,7 @@ extension WhiteListReplacement: Codable {
     }
 }
 
-/// `POST …/kick`.
+/// The body of `POST …/kick`.
 package struct Kick: Codable, Sendable {
     package var userId: String
 

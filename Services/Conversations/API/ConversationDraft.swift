@@ -1,10 +1,10 @@
 package import Wire
 
-/// A conversation one asks to have made.
+/// The body of `POST /conversations/create`.
 package struct ConversationDraft: Sendable {
-    /// 1–255 characters; a direct conversation may do without.
+    /// From 1 to 255 characters; optional for a direct conversation.
     package var label: String?
-    /// Besides the creator.
+    /// The members other than the creator.
     package var members: [String]
     package var whiteList: WhiteList?
     package var meta: JSONValue?
@@ -33,7 +33,7 @@ extension ConversationDraft: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         label = try container.decodeIfPresent(String.self, forKey: .label)
         members = try container.decodeIfPresent([String].self, forKey: .members) ?? []
-        // Left out and null differ: the first is nobody by id and everybody by token, the second everybody by id.
+        // An absent list admits no user by id and every user by token; null admits every user by id.
         whiteList = container.contains(.whiteList) ? try container.decode(WhiteList.self, forKey: .whiteList) : nil
         meta = try container.decodeIfPresent(JSONValue.self, forKey: .meta)
         type = try container.decodeIfPresent(String.self, forKey: .type)
@@ -41,9 +41,9 @@ extension ConversationDraft: Codable {
     }
 }
 
-/// Who may join a conversation by its id.
+/// The users who may join a conversation by its id.
 package enum WhiteList: Hashable, Sendable {
-    /// On the wire: `null`.
+    /// Encoded as `null`.
     case anyone
     case only([String])
 

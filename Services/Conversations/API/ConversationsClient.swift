@@ -1,7 +1,7 @@
 package import ServiceClient
 package import Wire
 
-/// What somebody signed in can ask of conversations; the `ServiceClient` carries their credential.
+/// The client for a signed-in user's requests; the `ServiceClient` carries the user's credential.
 package struct ConversationsClient: Sendable {
     private let service: ServiceClient
 
@@ -37,16 +37,16 @@ package struct ConversationsClient: Sendable {
 
     @discardableResult
     package func join(_ token: String) async throws -> Conversation {
-        try await service.post(path(token, "join"), Nothing())
+        try await service.post(path(token, "join"), EmptyBody())
     }
 
     @discardableResult
     package func leave(_ token: String) async throws -> Conversation {
-        try await service.post(path(token, "leave"), Nothing())
+        try await service.post(path(token, "leave"), EmptyBody())
     }
 
     package func renewToken(_ token: String) async throws -> Conversation {
-        try await service.post(path(token, "token"), Nothing())
+        try await service.post(path(token, "token"), EmptyBody())
     }
 
     @discardableResult
@@ -79,7 +79,8 @@ package struct ConversationsClient: Sendable {
         try await service.post(path(token, "messages"), draft)
     }
 
-    /// A part of the history: `query` has `before`, `page` and `count`, or `beforeSeq` or `afterSeq` and `count`.
+    /// Returns a part of the history; `query` has `before`, `page` and `count`, or `beforeSeq` or `afterSeq` and
+    /// `count`.
     package func messages(_ token: String, query: [(String, String)] = []) async throws -> [Message] {
         try await service.get(path(token, "messages"), query: query, as: Page<Message>.self).items
     }
@@ -106,7 +107,7 @@ package struct ConversationsClient: Sendable {
 
     @discardableResult
     package func markRead(_ message: Message.ID, in token: String) async throws -> ReadMessage {
-        try await service.post(path(token, "messages", "\(message)", "read"), Nothing())
+        try await service.post(path(token, "messages", "\(message)", "read"), EmptyBody())
     }
 
     @discardableResult
@@ -124,5 +125,5 @@ package struct ConversationsClient: Sendable {
         "/conversations/" + segments.map(ServiceClient.percentEncoded).joined(separator: "/")
     }
 
-    private struct Nothing: Encodable {}
+    private struct EmptyBody: Encodable {}
 }

@@ -1,22 +1,23 @@
 package import Wire
 
-/// An app that somebody is signed in with, as diuit's clients know it: what it is, and whose.
+/// A signed-in app installation with its owner, in the format of diuit's clients.
 package struct Device: Hashable, Sendable {
     package var summary: Summary
     package var owner: Owner
-    /// The credential that the client signed in with, in the response to `authenticate` only: the server stores none.
+    /// The credential that the client signed in with, in the response to `authenticate` only: the server does not store
+    /// it.
     package var authToken: String?
 
     package enum Status: String, Codable, Sendable {
-        /// Its push token is known.
+        /// Has a push token.
         case registered
-        /// Nobody can notify it.
+        /// Cannot receive notifications.
         case unregistered
     }
 
-    /// Whose it is, with all that he has.
+    /// The user who owns the device, with all devices of that user.
     package struct Owner: Hashable, Sendable {
-        /// As in `senderUser`.
+        /// The same number as in `senderUser`.
         package var id: Int64
         /// The userId.
         package var serial: String
@@ -33,16 +34,17 @@ package struct Device: Hashable, Sendable {
 
     /// A device without its owner.
     package struct Summary: Hashable, Sendable {
-        /// A number of the device's own.
+        /// A number that identifies the device.
         package var id: Int64
-        /// What the account server called it when it opened the session; the session's id where nobody named it.
+        /// The name that the account server gave the device when it opened the session; without a name, the session's
+        /// id.
         package var serial: String
-        /// How it is notified: `gcm`, `ios_sandbox` or `ios_production`; null where it is not.
+        /// The push platform: `gcm`, `ios_sandbox` or `ios_production`; null for a device without push.
         package var platform: String?
         package var status: Status
-        /// What a push provider gave the app; only the owner receives a device.
+        /// The token that a push provider issued to the app, which only the device's owner receives.
         package var pushToken: String?
-        /// What the app stored about the device.
+        /// Data that the app stored about the device.
         package var meta: JSONValue?
 
         package init(
@@ -69,7 +71,7 @@ package struct Device: Hashable, Sendable {
     }
 }
 
-// The owner stands beside what the device itself is.
+// The owner is encoded beside the device's own fields.
 extension Device: Codable {
     private enum CodingKeys: CodingKey { case owner, authToken }
 
@@ -88,7 +90,7 @@ extension Device: Codable {
     }
 }
 
-// Written out for the nulls that clients may rely on.
+// Encodes absent values as null, because clients may rely on the keys.
 extension Device.Owner: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)

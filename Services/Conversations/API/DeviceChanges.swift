@@ -1,8 +1,8 @@
-/// `devices/updatePushToken`: where this device is notified from now on.
+/// The body of `devices/updatePushToken`: the device's new push token.
 package struct PushTokenChange: Codable, Sendable {
-    /// What a provider gave the app; `<`, `>` and spaces, as iOS once wrote them, are stripped.
+    /// The token that a push provider issued to the app; `<`, `>` and spaces, an old iOS notation, are removed.
     package var pushToken: String
-    /// `gcm`, `ios_sandbox` or `ios_production`; may be left out once it is known.
+    /// `gcm`, `ios_sandbox` or `ios_production`; optional when the server already has the device's platform.
     package var platform: String?
 
     package init(pushToken: String, platform: String? = nil) {
@@ -11,9 +11,9 @@ package struct PushTokenChange: Codable, Sendable {
     }
 }
 
-/// `devices/setBadge`: the number on the app's icon, from which notifications count on.
+/// The body of `devices/setBadge`: the number on the app's icon, which later notifications increment.
 package struct BadgeChange: Codable, Sendable {
-    /// 0 to 1,000,000.
+    /// From 0 to 1,000,000.
     package var badge: Int64
 
     package init(badge: Int64) { self.badge = badge }

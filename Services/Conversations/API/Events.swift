@@ -1,6 +1,6 @@
 import Wire
 
-/// Somebody does not want to see or hear another any more.
+/// The event that a user blocked another user.
 package struct UserBlocked: EventContent, Hashable {
     package static let type = "user.blocked"
 
@@ -17,7 +17,7 @@ package struct UserBlocked: EventContent, Hashable {
     package var key: String { blockKey(applicationId, userId, blockedId) }
 }
 
-/// He does not mind any more.
+/// The event that a user unblocked another user.
 package struct UserUnblocked: EventContent, Hashable {
     package static let type = "user.unblocked"
 
@@ -34,12 +34,12 @@ package struct UserUnblocked: EventContent, Hashable {
     package var key: String { blockKey(applicationId, userId, blockedId) }
 }
 
-/// What becomes of one block is told in its order; the length keeps names apart, whatever is in them.
+/// Returns the ordering key of the events about one block; the length prefix keeps different pairs of ids distinct.
 private func blockKey(_ application: String, _ user: String, _ blocked: String) -> String {
     "block:\(application):\(user.utf8.count):\(user):\(blocked)"
 }
 
-/// Somebody's app has another number on its icon, from which notifications count on.
+/// The event that an app set the number on its icon, which later notifications increment.
 package struct DeviceBadge: EventContent, Hashable {
     package static let type = "device.badge"
 
@@ -55,6 +55,6 @@ package struct DeviceBadge: EventContent, Hashable {
         self.badge = badge
     }
 
-    /// As auth's events about the same person: all that happens to one is told in its order.
+    /// Equals the key of auth's events about the user, so that all events about a user are delivered in order.
     package var key: String { "user:\(applicationId):\(userId)" }
 }

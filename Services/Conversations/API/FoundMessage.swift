@@ -1,13 +1,13 @@
 import Wire
 
-/// A message that a search found, with the conversation it is in.
+/// A message found by a search, with its conversation.
 package struct FoundMessage: Hashable, Sendable, PageItem {
     package static let pluralName = "messages"
 
     package var message: Message
     package var conversation: ConversationSummary
 
-    /// What a client needs to show where it was said, and to go there.
+    /// The fields that a client needs to show the message's conversation and to open it.
     package struct ConversationSummary: Codable, Hashable, Sendable {
         package var token: String
         package var label: String
@@ -29,7 +29,7 @@ package struct FoundMessage: Hashable, Sendable, PageItem {
 extension FoundMessage: Codable {
     private enum CodingKeys: CodingKey { case conversation }
 
-    /// On the wire a message with one field more.
+    /// Decodes a message with the additional field `conversation`.
     package init(from decoder: any Decoder) throws {
         message = try Message(from: decoder)
         conversation = try decoder.container(keyedBy: CodingKeys.self).decode(

@@ -1,41 +1,41 @@
 package import Foundation
 package import Wire
 
-/// What somebody said in a conversation, or what the suite says about it.
+/// A message by a user, or a system message about a change in the conversation.
 package struct Message: Hashable, Sendable, PageItem {
     package typealias ID = Wire.ID<Message, Int64>
 
     package static let pluralName = "messages"
 
     package var id: ID
-    /// 1, 2, 3 … in its conversation, without a gap: the order that everybody sees.
+    /// 1, 2, 3 … within the conversation, without gaps; all members see this order.
     package var seq: Int64
-    /// The number of its latest change in the conversation.
+    /// The change number of the message's latest change in the conversation.
     package var change: Int64
     package var chatId: Conversation.ID
-    /// The text; of a system message JSON.
+    /// The text; JSON in a system message.
     package var data: String
     package var mime: String
     package var encoding: String
-    /// Where `encoding` is `url`: what the file is called, and its size; `data` is a link to it.
+    /// The file's name and size when `encoding` is `url`; `data` is then a link to the file.
     package var file: File?
     package var meta: JSONValue?
-    /// Never goes back along `seq`; to the millisecond.
+    /// Precise to the millisecond; never decreases as `seq` increases.
     package var createdAt: Date
-    /// Null: a system message.
+    /// Null in a system message.
     package var senderUser: Sender?
-    /// Who has read it; left out where the conversation has more than 100 members.
+    /// The users who have read the message; absent when the conversation has more than 100 members.
     package var reads: [String]?
     package var clientMessageId: String?
     package var editedAt: Date?
-    /// What was said is gone for everybody; the message keeps its place.
+    /// The time of deletion for all members; the message keeps its `seq` but loses its content.
     package var deletedAt: Date?
-    /// By emoji, in the order they were made.
+    /// The userIds by emoji, in the order of the reactions.
     package var reactions: [String: [String]]
-    /// The message of the same conversation that this one answers.
+    /// The message in the same conversation that this message replies to.
     package var replyTo: ID?
 
-    /// A file that was sent.
+    /// The name and size of a file that was sent.
     package struct File: Hashable, Sendable {
         package var name: String?
         /// In bytes.
@@ -47,9 +47,9 @@ package struct Message: Hashable, Sendable, PageItem {
         }
     }
 
-    /// Who sent a message.
+    /// The user who sent a message.
     package struct Sender: Hashable, Sendable {
-        /// A number of the user's own, as diuit's clients expect of an `id`.
+        /// A number that identifies the user, because diuit's clients expect a numeric `id`.
         package var id: Int64
         /// The userId.
         package var serial: String
@@ -99,7 +99,7 @@ package struct Message: Hashable, Sendable, PageItem {
 }
 
 extension Message: Codable {
-    /// Written out for the nulls that clients may rely on.
+    /// Encodes absent values as null, because clients may rely on the keys.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(id, forKey: .id)

@@ -1,10 +1,10 @@
 package import Wire
 
-/// What one asks to have edited of a message: `PATCH …/messages/{id}`.
+/// The body of `PATCH …/messages/{id}`.
 package struct MessageChanges: Sendable {
-    /// 1 to 65,536 bytes.
+    /// From 1 to 65,536 bytes.
     package var data: String
-    /// Replaced whole, and emptied by null; left out it stays.
+    /// Replaces the whole value; null clears it, and an absent field leaves it unchanged.
     package var meta: JSONValue?
 
     package init(data: String, meta: JSONValue? = nil) {

@@ -1,24 +1,24 @@
 package import Wire
 
-/// What one asks to have written.
+/// The body of a request that sends a message.
 package struct MessageDraft: Codable, Sendable {
-    /// 1 to 65,536 bytes.
+    /// From 1 to 65,536 bytes.
     package var data: String
-    /// `text/plain` unless named.
+    /// Default: `text/plain`.
     package var mime: String?
-    /// `utf8` unless named, or `json`.
+    /// `utf8` (the default) or `json`.
     package var encoding: String?
     /// An object of at most 5,120 bytes.
     package var meta: JSONValue?
-    /// Chosen by the client: the same one twice from one sender is one message.
+    /// An id chosen by the client; two requests of one sender with the same id create one message.
     package var clientMessageId: String?
-    /// A message of the same conversation, which this one answers.
+    /// The message in the same conversation that this message replies to.
     package var replyTo: Message.ID?
-    /// The notification's text, if not the message's own.
+    /// The notification's text; the message's text by default.
     package var pushMessage: String?
     /// The notification's title (Android).
     package var pushTitle: String?
-    /// What the app gets along with the notification.
+    /// Data that the app receives with the notification.
     package var pushPayload: JSONValue?
     package var badge: Badge?
 
@@ -47,15 +47,15 @@ package struct MessageDraft: Codable, Sendable {
     }
 }
 
-/// What happens to the number on the app's icon.
+/// The change to the number on the app's icon.
 package enum Badge: Hashable, Sendable, Codable {
-    /// On the wire `"increment"`.
+    /// Encoded as `"increment"`.
     case increment
     case number(Int64)
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A mismatch only means: it must be the word.
+        // A value that is not a number must be the word `increment`.
         if let number = try? container.decode(Int64.self) {
             self = .number(number)
         } else {

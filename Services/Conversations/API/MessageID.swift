@@ -1,11 +1,11 @@
 package import Wire
 
-/// A message's id is its conversation's id and its `seq` in one number.
+/// Packs the conversation's id and the message's `seq` into one number.
 ///
-/// So an id alone says where the message is: no table of ids, no second index, and the shard is known. From the lowest
-/// bit: five bits say how many bits of `seq` follow, then those bits but the highest (which is always 1), then the
-/// conversation's id. The two share 49 bits below 2^53; a million conversations may have half a billion messages each.
-/// Within a conversation a later message has a greater id.
+/// The id alone locates the message: there is no table of ids and no second index, and the shard is known. The lowest
+/// five bits hold the number of `seq` bits that follow. Then come those bits without the highest, which is always 1,
+/// and then the conversation's id. The two share 49 bits below 2^53: a million conversations may have half a billion
+/// messages each. Within a conversation, a later message has a greater id.
 extension Message.ID {
     private static var lengthBits: Int64 { 5 }
 

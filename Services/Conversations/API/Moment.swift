@@ -1,13 +1,13 @@
 package import Foundation
 import Wire
 
-/// A time as clients write it: seconds since 1970 with any fraction, or RFC 3339.
+/// A time in a request: seconds since 1970 with any fraction, or RFC 3339.
 package struct Moment: Hashable, Sendable {
     package var date: Date
 
     package init(_ date: Date) { self.date = date }
 
-    /// From a query: nil for what is no time of the years 1 to 9999.
+    /// Parses a query parameter; nil for text that is not a time in the years 1 to 9999.
     package init?(text: String) {
         let isNumber = !text.isEmpty && text.utf8.count <= 32 && text.utf8.allSatisfy { Self.numerals.contains($0) }
         guard let date = isNumber ? Double(text).map(Date.init(timeIntervalSince1970:)) : Timestamp.date(from: text),
@@ -24,7 +24,7 @@ package struct Moment: Hashable, Sendable {
 extension Moment: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A mismatch only means: it must be text.
+        // A value that is not a number must be text.
         if let seconds = try? container.decode(Double.self) {
             let date = Date(timeIntervalSince1970: seconds)
             guard Self.years.contains(date) else {

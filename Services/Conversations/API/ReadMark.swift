@@ -1,9 +1,9 @@
-/// How far somebody has read in a conversation.
+/// A user's read position in a conversation.
 package struct ReadMark: Codable, Hashable, Sendable {
-    /// The highest `seq` read; 0 is none.
+    /// The highest `seq` read; 0 when the user has read nothing.
     package var seq: Int64
     package var unreadCount: Int
-    /// The number of the change in which the mark last moved.
+    /// The change number of the mark's latest move.
     package var change: Int64
 
     package init(seq: Int64, unreadCount: Int, change: Int64) {
@@ -13,9 +13,9 @@ package struct ReadMark: Codable, Hashable, Sendable {
     }
 }
 
-/// A message that was marked as read, with the reader's mark.
+/// A message that was marked as read, with the reader's read mark.
 ///
-/// On the wire both share the keys `seq` and `change`, which are the mark's; the message's own are `messageSeq` and
+/// In JSON the keys `seq` and `change` hold the mark's values. The message's own values are in `messageSeq` and
 /// `messageChange`.
 package struct ReadMessage: Hashable, Sendable {
     package var message: Message
@@ -49,7 +49,7 @@ extension ReadMessage: Codable {
     }
 }
 
-/// `POST …/read`: everything older is read.
+/// The body of `POST …/read`, which marks all messages before a time as read.
 package struct ReadBefore: Codable, Sendable {
     package var before: Moment
 

@@ -2,56 +2,59 @@ import Configuration
 import Foundation
 import ServiceHost
 
-/// The settings that only conversations has.
+/// The settings that only the conversations service has.
 struct ConversationsConfiguration: Sendable {
-    /// `WRITE_SHARDS` (2): connections on which messages are written, each a batch at a time.
+    /// `WRITE_SHARDS` (2): connections that write messages, each with one batch in flight.
     var writeShards = 2
-    /// `WRITE_SHARD_QUEUE` (4,096): how many writes wait for a lane before it answers 503.
+    /// `WRITE_SHARD_QUEUE` (4,096): maximum number of writes in the queue of a write shard, before 503.
     var writeShardQueue = 4_096
-    /// `WRITE_SHARD_QUEUE_BYTES` (33,554,432): how much text waits for a lane.
+    /// `WRITE_SHARD_QUEUE_BYTES` (33,554,432): maximum bytes of text in the queue of a write shard.
     var writeShardQueueBytes = 33_554_432
-    /// `WRITE_SHARD_TIMEOUT_MS` (1,000): how long a batch may wait for a lock or run before it is cut in halves.
+    /// `WRITE_SHARD_TIMEOUT_MS` (1,000): how long a batch may wait for a lock or run before it is split into halves.
     var writeShardTimeout = Duration.milliseconds(1_000)
-    /// `SEND_DEADLINE_MS` (5,000): how long a write is tried again while the database is away, before 503.
+    /// `SEND_DEADLINE_MS` (5,000): how long a write is retried while the database is unavailable, before 503.
     var sendDeadline = Duration.milliseconds(5_000)
-    /// `MEMBERS_MAX` (10,000): how many members a conversation may have.
+    /// `MEMBERS_MAX` (10,000): maximum number of members in a conversation.
     var maximumMembers = 10_000
-    /// `OUTBOX_RETENTION_SECONDS` (600): how long what is to be handed on is kept.
+    /// `OUTBOX_RETENTION_SECONDS` (600): how long rows of the outbox are kept.
     var outboxRetention = 600.0
-    /// `PUSH_RETENTION_SECONDS` (86,400): how long messages wait for push to be told of them.
+    /// `PUSH_RETENTION_SECONDS` (86,400): how long messages wait for delivery to push.
     var pushRetention = 86_400.0
-    /// `SEARCH_REINDEX_INTERVAL` (300): from one look at all conversations, for what is not indexed, to the next.
+    /// `SEARCH_REINDEX_INTERVAL` (300): seconds between two scans of all conversations for messages missing from the
+    /// index.
     var searchReindexInterval = 300.0
 
-    /// `FILE_LIMIT` (20,971,520): how large a file in a conversation may be, in bytes.
+    /// `FILE_LIMIT` (20,971,520): maximum size of a file in a conversation, in bytes.
     var fileLimit = 20_971_520
-    /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
+    /// `UPLOADS_MAX` (256): maximum number of concurrent uploads, before 503.
     var maximumUploads = 256
-    /// `UPLOADS_MAX_USER` (8): of one user, before 429.
+    /// `UPLOADS_MAX_USER` (8): maximum number of concurrent uploads of one user, before 429.
     var maximumUploadsOfUser = 8
 
-    /// `NATS_URL`: the doorbell goes over NATS rather than over PostgreSQL's notifications.
+    /// `NATS_URL`: sends change notifications over NATS instead of PostgreSQL's NOTIFY.
     var natsURL: String?
-    /// `CORS_ORIGINS` (`*`): origins whose pages may connect by Socket.IO, as the gateway's.
+    /// `CORS_ORIGINS` (`*`): origins whose pages may connect by Socket.IO; the gateway has the same setting.
     var corsOrigins = ["*"]
-    /// `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): the peers whose `X-Forwarded-For` names the client.
+    /// `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): peers whose `X-Forwarded-For` header is trusted to name the client.
     var gatewayAddresses = AddressRanges.loopback
-    /// `AUTHENTICATE_TIMEOUT` (15): how long a socket may be open before its user has signed in.
+    /// `AUTHENTICATE_TIMEOUT` (15): seconds that a socket may stay open before its user signs in.
     var authenticateTimeout = Duration.seconds(15)
-    /// `PING_INTERVAL` (25) and `PING_TIMEOUT` (20): the heartbeat of sockets, and how late its answer may be.
+    /// `PING_INTERVAL` (25) and `PING_TIMEOUT` (20): seconds between heartbeats, and maximum delay of the client's
+    /// response.
     var pingInterval = Duration.seconds(25)
     var pingTimeout = Duration.seconds(20)
-    /// `SOCKETS_MAX` (15,000): how many sockets an instance may have, before 503.
+    /// `SOCKETS_MAX` (15,000): maximum number of sockets of an instance, before 503.
     var maximumSockets = 15_000
-    /// `SOCKETS_MAX_USER` (50): of one user at one instance, before 429.
+    /// `SOCKETS_MAX_USER` (50): maximum number of sockets of one user at one instance, before 429.
     var maximumSocketsOfUser = 50
-    /// `RATE_SOCKET` (100): requests a second of one socket, ten seconds' worth at once; 0 is no limit.
+    /// `RATE_SOCKET` (100): requests per second of one socket, with a burst of ten seconds' worth; 0 disables the
+    /// limit.
     var socketRate = 100
-    /// `SOCKET_PAYLOAD` (8,388,608): bytes of a packet from somebody signed in.
+    /// `SOCKET_PAYLOAD` (8,388,608): maximum bytes of a packet from a signed-in user.
     var socketPayload = 8_388_608
-    /// `SOCKET_PAYLOADS_TOTAL` (268,435,456): bytes of all packets of more than 64 kB that come in at once, before 503.
+    /// `SOCKET_PAYLOADS_TOTAL` (268,435,456): maximum total bytes of incoming packets above 64 kB, before 503.
     var socketPayloads = 268_435_456
-    /// `SOCKET_BUFFER` (4,194,304): bytes that may wait for a client to read them, before it is cut off.
+    /// `SOCKET_BUFFER` (4,194,304): maximum bytes buffered for a slow client before its socket is closed.
     var socketBuffer = 4_194_304
 
     init() {}

@@ -10,7 +10,7 @@ package import ServiceLifecycle
 import SocketIO
 import Wire
 
-/// Conversations: who is in them, what is said, what was read.
+/// The conversations service: membership, messages, read marks, files, search and live delivery.
 package struct ConversationsService: SuiteService {
     package static let name = "conversations"
     package static let defaultPort = 8082
@@ -49,8 +49,9 @@ package struct ConversationsService: SuiteService {
         .message, .pushOutbox, .conversationDeletion, .deletionJob, .unconfirmedDeletion, .searchedMessage,
     ]
 
-    /// Every read finds its rows by whole keys, whatever the values: a plan made once is as good as one made each time,
-    /// and making it takes longer than reading twenty messages.
+    /// Every read selects its rows by complete keys, so a generic plan is as good as a custom plan for any values.
+    ///
+    /// Planning takes longer than reading twenty messages.
     package static let readSettings = ["plan_cache_mode": "force_generic_plan", "jit": "off"]
 
     let conversations: Conversations
@@ -190,10 +191,10 @@ package struct ConversationsService: SuiteService {
         let conversationDeletions = ConversationDeletions(setAside: resources.setAside, now: resources.now)
         backgroundServices =
             [
-                PeriodicTask("pruning of the outbox", every: .seconds(10), logger: resources.logger, outbox.prune),
-                PeriodicTask("sweep of files", every: .seconds(2), logger: resources.logger, files.sweep),
+                PeriodicTask("outbox pruning", every: .seconds(10), logger: resources.logger, outbox.prune),
+                PeriodicTask("file cleanup", every: .seconds(2), logger: resources.logger, files.sweep),
                 PeriodicTask(
-                    "look at table statistics",
+                    "table analysis",
                     every: .milliseconds(500),
                     logger: resources.logger,
                     autoAnalyze.run
@@ -205,13 +206,13 @@ package struct ConversationsService: SuiteService {
                     conversationDeletions.processPending
                 ),
                 PeriodicTask(
-                    "departure of deleted users",
+                    "removal of deleted users",
                     every: .seconds(1),
                     logger: resources.logger,
                     userDeletions.processPending
                 ),
                 PeriodicTask(
-                    "indexing of messages",
+                    "message indexing",
                     every: .milliseconds(250),
                     logger: resources.logger,
                     index.indexPending

@@ -2,19 +2,19 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// What instances tell each other: where there is something to read, and what nobody keeps.
+/// The messages between instances: change notifications, and events that are not stored.
 enum BusMessage: Sendable, Equatable {
-    /// Up to this change there may be something new in a conversation.
+    /// A conversation may have changes up to this number.
     case changed(Conversation.ID, Int64)
-    /// Somebody came into a conversation.
+    /// A user joined a conversation.
     case memberJoined
-    /// An instance is there from now on, or back.
+    /// An instance has started, or has reconnected.
     case started
     case typing(Conversation.ID, User.ID)
-    /// With some of the conversations in which it is told.
+    /// With some of the conversations in which the presence is announced.
     case presence(Presence, [Conversation.ID])
 
-    /// About what it is: of several that wait to be sent, only the newest counts.
+    /// The subject of the message: of several queued messages with one key, only the newest is sent.
     var key: String? {
         switch self {
         case .changed(let conversation, _): "\(conversation)"
@@ -24,7 +24,7 @@ enum BusMessage: Sendable, Equatable {
         }
     }
 
-    /// A few characters, for what is sent with every message; JSON for the rest.
+    /// A few characters for a notification that follows every message; JSON for the others.
     var text: String {
         switch self {
         case .changed(let conversation, let change):
@@ -46,7 +46,7 @@ enum BusMessage: Sendable, Equatable {
         }
     }
 
-    /// Nil for what another release may say and this one does not know.
+    /// Nil for a message of another release that this one does not know.
     init?(_ text: String) {
         if text == "memberJoined" {
             self = .memberJoined
@@ -75,7 +75,7 @@ enum BusMessage: Sendable, Equatable {
         }
     }
 
-    /// Short names: a payload is small.
+    /// The keys are short, because a message on the bus must be small.
     private struct Payload: Codable {
         var application: String
         var user: String

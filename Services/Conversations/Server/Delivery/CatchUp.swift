@@ -3,34 +3,35 @@ import Foundation
 import NIOCore
 import Wire
 
-/// A socket that comes back to a conversation, and what it knows of it by now; used by one task at a time.
+/// The catch-up of a reconnected socket in one conversation; used by one task at a time.
 final class CatchUp: @unchecked Sendable {
-    // Unchecked: `known` goes from the task that attaches to the worker that holds the room, and no two have it at once.
+    // Unchecked: `lastChange` passes from the task that attaches to the worker that holds the room, never to both at
+    // once.
 
     let connection: Connection
     let conversation: Conversation.ID
-    var known: Int64
+    var lastChange: Int64
 
-    init(connection: Connection, conversation: Conversation.ID, known: Int64) {
+    init(connection: Connection, conversation: Conversation.ID, lastChange: Int64) {
         self.connection = connection
         self.conversation = conversation
-        self.known = known
+        self.lastChange = lastChange
     }
 
-    /// Of its pages those that are kept for when the room waits.
+    /// The number of pages reserved for the time when the room waits.
     static let reservedPages = 3
 
-    /// How much a socket is told that comes back; it reads the rest for itself.
+    /// The limits of what a reconnected socket receives; its client reads the rest itself.
     struct Budget {
         private static let bytes = 2_097_152
-        /// Of one conversation; each is a hundred messages at most.
+        /// The maximum number of pages of one conversation; each has at most 100 messages.
         private static let pages = 10
 
         private var bytes = Budget.bytes
         private var page = 0
         private var conversation: Conversation.ID?
 
-        /// Whether one page more of a conversation may be told, and so many are left.
+        /// Returns whether one more page of a conversation may be sent while `pages` further pages remain.
         mutating func allows(_ conversation: Conversation.ID, leaving pages: Int = 0) -> Bool {
             if self.conversation != conversation {
                 self.conversation = conversation
@@ -40,12 +41,12 @@ final class CatchUp: @unchecked Sendable {
         }
 
         mutating func spend(_ bytes: Int) {
-            take(bytes)
+            charge(bytes)
             page += 1
         }
 
-        /// Counts bytes that are no page.
-        mutating func take(_ bytes: Int) { self.bytes -= bytes }
+        /// Counts bytes that are not a page.
+        mutating func charge(_ bytes: Int) { self.bytes -= bytes }
 
         var isLeft: Bool { bytes > 0 }
     }
@@ -62,7 +63,7 @@ final class CatchUp: @unchecked Sendable {
         return DeliveryEvent(name: .sync, json: writer.buffer)
     }
 
-    /// The answer to `messages/sync`, with the conversation's id.
+    /// Returns the response to `messages/sync`, with the conversation's id.
     static func json(_ changes: Changes, in conversation: Conversation.ID) throws -> ByteBuffer {
         var writer = JSONWriter(capacity: 512)
         writer.raw("{\"chatId\":")
@@ -85,21 +86,21 @@ final class CatchUp: @unchecked Sendable {
     }
 }
 
-/// The conversations of a user that a client does not know: the ones with the latest activity, which may be new.
+/// The conversations of a user that the client does not have: those with the latest activity, which may be new.
 struct UnknownConversations {
-    /// How many are announced to a client that reconnects.
+    /// The maximum number of conversations announced to a client that reconnects.
     static let limit = 100
 
     private(set) var heads: [ConversationHead] = []
     private(set) var isComplete = true
 
-    /// Adds one; returns those that are certainly not among the latest.
+    /// Adds a head; returns heads that are certainly not among the latest.
     mutating func add(_ head: ConversationHead) -> [ConversationHead] {
         heads.append(head)
         return heads.count < 2 * Self.limit ? [] : cut()
     }
 
-    /// Keeps the latest, in the order of their activity; returns the others.
+    /// Keeps the latest heads, ordered by activity; returns the others.
     mutating func cut() -> [ConversationHead] {
         heads.sort { one, other in
             let (left, right) = (one.lastAt ?? .distantPast, other.lastAt ?? .distantPast)

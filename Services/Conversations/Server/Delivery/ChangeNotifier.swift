@@ -3,16 +3,18 @@ import EventBus
 import Locks
 import Wire
 
-/// Says that there is something new, once it is committed: here at once, and to the other instances over the bus.
+/// The notifier of committed changes: this instance is notified at once, the other instances over the bus.
 ///
-/// It waits for nobody, so that no acknowledgement waits for it; it may be lost, and nothing with it.
+/// It never blocks, so no response waits for it. A notification may be lost without losing an event.
 final class ChangeNotifier: Sendable {
     private let connections: Connections
     private let queue: DeliveryQueue
     private let bus: any EventBus
-    /// Whether there is another instance to be rung for; and how often one was heard of.
+    /// Whether other instances need notifications, and how many signals of them have arrived.
     private let others = Lock((exist: true, signals: 0))
-    /// Somebody came into a conversation, here or elsewhere: looked for by one task, so that nobody is let in twice.
+    /// Signals joins at any instance.
+    ///
+    /// One task handles the signals, so that no connection is admitted twice.
     private let joinSignal: AsyncStream<Void>.Continuation
     let joins: AsyncStream<Void>
 
@@ -23,7 +25,7 @@ final class ChangeNotifier: Sendable {
         (joins, joinSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Another instance says that it is there, or may have said so.
+    /// Records that another instance exists, or may exist.
     func noteOtherInstance() {
         others.withLock { others in
             others.exist = true
@@ -31,10 +33,11 @@ final class ChangeNotifier: Sendable {
         }
     }
 
-    /// Whether another was heard of, or the bus itself: it is listened to.
+    /// Whether another instance or the bus itself has sent a signal, which shows that the subscription works.
     var hasReceived: Bool { others.withLock { $0.signals > 0 } }
 
-    /// Looks in the record whether there are others; who was heard of while it was looked counts as there.
+    /// Reads from the database whether other instances exist; an instance that sends a signal meanwhile counts as
+    /// existing.
     func refreshOthers<Value>(for others: () async throws -> (exist: Bool, Value)) async throws -> Value {
         let before = self.others.withLock { $0.signals }
         let (exist, value) = try await others()
@@ -44,7 +47,7 @@ final class ChangeNotifier: Sendable {
 
     var isAlone: Bool { others.withLock { !$0.exist } }
 
-    /// What a lane has written.
+    /// Notifies about the batch that a write shard has written.
     func didWrite(_ batch: [CompletedWrite]) {
         guard connections.isListening || !isAlone else { return }
         var changes: [Conversation.ID: Int64] = [:]
@@ -68,20 +71,20 @@ final class ChangeNotifier: Sendable {
         notify(changes)
     }
 
-    /// Something else changed in a conversation, or it is gone.
+    /// Notifies about any other change in a conversation, or about its deletion.
     func changed(_ conversation: Conversation.ID) { notify([conversation: Room.anyChange]) }
 
-    /// Somebody came into a conversation.
+    /// Notifies about a new member of a conversation.
     func memberJoined(in conversation: Conversation.ID) {
         checkJoins()
         publish(.memberJoined)
         changed(conversation)
     }
 
-    /// Somebody may have come into a conversation.
+    /// Starts a check for new members of conversations.
     func checkJoins() { joinSignal.yield() }
 
-    /// Another instance rang, or the sweep found something.
+    /// Handles changes that another instance or the sweep has reported.
     func receive(_ changes: [Conversation.ID: Int64]) {
         queue.add(connections.rooms(receiving: changes).filter { $0.room.notify($0.change) }.map(\.room))
     }

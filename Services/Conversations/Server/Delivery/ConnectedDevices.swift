@@ -6,21 +6,22 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Keeps in the table of connected devices who has a socket at this instance, and finds out who came and who is away.
+/// The table of connected devices for this instance, and the detection of users who come online or go offline.
 ///
-/// What changes is written behind those who come and go, many at once. The rows hold as long as the instance's lease; the
-/// others find one that has passed, and forget it.
+/// Changes are written asynchronously, in batches. The rows are valid as long as the instance's lease; other instances
+/// remove an instance whose lease has expired.
 final class ConnectedDevices: Sendable {
     private struct State {
-        /// Of which it is not written yet that they came or went.
+        /// The devices whose connection or disconnection is not written yet.
         var changed: Set<ConnectedDevice> = []
-        /// Who has left, and when he is away if he is not back.
+        /// The disconnected users, with the time at which they count as offline.
         var leaving: [User.ID: ContinuousClock.Instant] = [:]
     }
 
-    /// In seconds, how long the rows hold after the instance is gone; renewed three times in that time.
+    /// How long the rows stay valid after the instance has crashed, in seconds; the lease is renewed three times as
+    /// often.
     static let lease = 30.0
-    /// How long somebody may be gone until others are told: a telephone changes its network.
+    /// How long a user may be disconnected before others are notified: a phone may be changing its network.
     static let grace = Duration.seconds(5)
     private static let batch = 500
 
@@ -51,7 +52,7 @@ final class ConnectedDevices: Sendable {
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// It was attached or detached.
+    /// Records that a connection was attached or detached.
     func note(_ connection: Connection) {
         state.withLock { state in
             _ = state.changed.insert(ConnectedDevice(user: connection.user, device: connection.device))
@@ -62,16 +63,16 @@ final class ConnectedDevices: Sendable {
     var backgroundServices: [any Service] {
         [
             PeriodicTask(
-                "lease of the instance",
+                "instance lease",
                 every: .milliseconds(Int(Self.lease * 1_000) / 3),
                 logger: logger,
                 renew
             ),
-            PeriodicTask("look for who is away", every: .seconds(1), logger: logger) { [self] in
+            PeriodicTask("offline presences", every: .seconds(1), logger: logger) { [self] in
                 try await announceOffline(at: .now)
             },
             PeriodicTask(
-                "look for instances that are gone",
+                "removal of expired instances",
                 every: .seconds(5),
                 logger: logger,
                 removeExpiredInstances
@@ -80,7 +81,7 @@ final class ConnectedDevices: Sendable {
         ]
     }
 
-    /// Until the next time; where the instance was forgotten meanwhile, all its devices are written again.
+    /// Renews the lease; when the instance was removed meanwhile, all its devices are written again.
     func renew() async throws {
         let wasHeld = try await changeNotifier.refreshOthers {
             let lease = try await ConnectedDeviceStore(db: database).renew(instance, seconds: Self.lease)
@@ -93,17 +94,17 @@ final class ConnectedDevices: Sendable {
         signal.yield()
     }
 
-    /// The instance stops: its people are somewhere else soon, or away.
+    /// Shortens the lease when the instance stops: its users soon reconnect elsewhere, or are offline.
     func end() async {
         let seconds = Double(Self.grace.components.seconds)
         do {
             try await ConnectedDeviceStore(db: database).end(instance, seconds: seconds)
         } catch {
-            logger.warning("the lease was not ended", metadata: ["error": "\(error)"])
+            logger.warning("cannot shorten instance lease", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Writes what changed, as it is now; tells of those who came.
+    /// Writes changed devices in their current state, and announces users who came online.
     func write() async {
         while true {
             let batch = state.withLock { state in
@@ -116,8 +117,8 @@ final class ConnectedDevices: Sendable {
                 try await write(batch)
             } catch {
                 state.withLock { $0.changed.formUnion(batch) }
-                logger.warning("connected devices were not written", metadata: ["error": "\(error)"])
-                // Cancelled in its sleep it is at an end.
+                logger.warning("cannot write connected devices", metadata: ["error": "\(error)"])
+                // A sleep that was cancelled ends the loop.
                 guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
             }
         }
@@ -126,22 +127,22 @@ final class ConnectedDevices: Sendable {
     private func write(_ batch: [ConnectedDevice]) async throws {
         let store = ConnectedDeviceStore(db: database)
         let sorted = Dictionary(grouping: batch) { connections.isConnected($0.user, device: $0.device) }
-        if let gone = sorted[false] {
-            try await store.delete(gone, at: instance)
-            let away = gone.map(\.user).filter { !connections.isConnected($0) }
+        if let disconnected = sorted[false] {
+            try await store.delete(disconnected, at: instance)
+            let offline = disconnected.map(\.user).filter { !connections.isConnected($0) }
             state.withLock { state in
-                for user in away { state.leaving[user] = .now + Self.grace }
+                for user in offline { state.leaving[user] = .now + Self.grace }
             }
         }
-        if let come = sorted[true] {
-            let new = try await store.insert(come, at: instance)
+        if let connected = sorted[true] {
+            let new = try await store.insert(connected, at: instance)
             for user in new where state.withLock({ $0.leaving.removeValue(forKey: user) }) == nil {
                 presences.announce(Presence(user: user, isOnline: true, lastSeen: Date()))
             }
         }
     }
 
-    /// Tells of those who left and have not come back, here or anywhere.
+    /// Announces disconnected users who have not reconnected, here or at another instance.
     func announceOffline(at now: ContinuousClock.Instant) async throws {
         let due = state.withLock { state in
             let due = state.leaving.filter { $0.value <= now }.map(\.key)
@@ -158,7 +159,7 @@ final class ConnectedDevices: Sendable {
         }
     }
 
-    /// Forgets instances whose leases have passed; whose people are nowhere else is told.
+    /// Removes instances with expired leases, and announces their users who are not connected elsewhere.
     func removeExpiredInstances() async throws {
         while let users = try await ConnectedDeviceStore(db: database).removeExpiredInstance() {
             try await announceOffline(users)

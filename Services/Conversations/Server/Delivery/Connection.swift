@@ -2,20 +2,21 @@ import ConversationsAPI
 import Locks
 import Wire
 
-/// A socket that is signed in here: whose it is, and which device and session it came with.
+/// A signed-in socket of this instance, with its user, device and session.
 ///
-/// Made by `Delivery.attach`; what is sent through it names it, so that its own messages do not come back to it.
+/// `Delivery.attach` creates it. A message names the connection that sent it, so that the event about it is not sent
+/// back.
 final class Connection: Sendable {
     let user: User.ID
     let device: String
     let session: String
     let socket: any DeliverySocket
     private let connections: Connections
-    /// What was sent to conversations whose room it was not in yet, as those that it has just made: it may come in before
-    /// that is told.
+    /// Drafts for conversations whose room the connection has not entered yet, such as a new conversation: the
+    /// connection may enter before the message is delivered.
     private let early = Lock<[(conversation: Conversation.ID, draft: Room.Draft)]>([])
     private static let earlyCapacity = 512
-    /// What its user came into while it was being attached; nil: it is.
+    /// The user's joins while the connection is being attached; nil once it is attached.
     private let deferredJoins = Lock<[MemberJoin]?>([])
     private let completeness = Lock<Bool?>(nil)
 
@@ -34,12 +35,12 @@ final class Connection: Sendable {
     }
 }
 
-// Whose message is whose.
+// The origins of messages.
 extension Connection {
-    /// Its message is not told to it: it has the answer.
+    /// Records a draft whose message is not delivered to this connection, because it receives the response.
     func willSend(_ message: MessageWrite) {
         let (conversation, draft) = (message.conversation.id, Room.Draft(message))
-        // First here: who comes into the room between the two is expected there.
+        // Recorded here first: a connection that enters the room between the two steps takes the draft from here.
         early.withLock { early in
             early.append((conversation, draft))
             if early.count > Self.earlyCapacity { early.removeFirst() }
@@ -47,12 +48,13 @@ extension Connection {
         if connections.room(conversation)?.setOrigin(draft, from: self) == true { clearOrigin(draft) }
     }
 
-    /// It had come before, as the message `seq`: perhaps a moment ago, and then that is still to be told to the others.
+    /// Records that the draft had been written before, perhaps a moment ago, so that the others may not have the
+    /// message yet.
     func wasDuplicate(_ message: MessageWrite, as seq: Int64) {
         connections.room(message.conversation.id)?.clearOrigin(Room.Draft(message), writtenAs: seq)
     }
 
-    /// Nothing comes of it.
+    /// Removes a draft that was not written.
     func didNotSend(_ message: MessageWrite) {
         let draft = Room.Draft(message)
         clearOrigin(draft)
@@ -63,7 +65,7 @@ extension Connection {
         early.withLock { $0.removeAll { $0.draft == draft } }
     }
 
-    /// What it sent to a conversation before it was in its room, once.
+    /// Removes and returns the drafts that were sent before the connection entered the conversation's room.
     func takeEarlyDrafts(_ conversation: Conversation.ID) -> [Room.Draft] {
         early.withLock { early in
             defer { early.removeAll { $0.conversation == conversation } }
@@ -72,19 +74,20 @@ extension Connection {
     }
 }
 
-// What its user comes into.
+// The joins of the connection's user.
 extension Connection {
-    /// True: it is being attached, and is told of it once it is, where that did not find it.
+    /// Returns true while the connection is being attached: it handles the join later, unless attaching has found it.
     func deferJoin(_ memberJoin: MemberJoin) -> Bool { deferredJoins.withLock { $0?.append(memberJoin) != nil } }
 
     var isAttaching: Bool { deferredJoins.withLock { $0 != nil } }
 
-    /// Whether the client received every conversation that it did not know; nil where it did not say what it knows.
+    /// Whether the client received every conversation that it did not have; nil when the client did not state what it
+    /// has.
     var isComplete: Bool? { completeness.withLock { $0 } }
 
     func note(isComplete: Bool) { completeness.withLock { $0 = isComplete } }
 
-    /// What was put off; nil: nothing was, and from now on nothing is.
+    /// Removes and returns the deferred joins; nil when there are none, and then no later join is deferred.
     func takeDeferredJoins() -> [MemberJoin]? {
         deferredJoins.withLock { deferredJoins in
             let found = deferredJoins ?? []

@@ -3,9 +3,9 @@ import Locks
 import Metrics
 import Wire
 
-/// Who is connected to this instance, and which conversations that opens here.
+/// The connections of this instance, and the rooms that they open.
 ///
-/// This registry's lock is never held while a room's is taken; a room may take it while it holds its own.
+/// The lock of this registry is never held while a room's lock is taken; a room may take it while holding its own.
 final class Connections: Sendable {
     private struct State {
         var rooms: [Conversation.ID: Room] = [:]
@@ -13,23 +13,22 @@ final class Connections: Sendable {
         var memberships: [Connection: Set<Conversation.ID>] = [:]
         var users: [User.ID: [Connection]] = [:]
         var sessions: [String: [Connection]] = [:]
-        /// How many are being attached, whose rooms may not be open yet.
+        /// The number of connections being attached, whose rooms may not be open yet.
         var attaching = 0
-        /// What was heard meanwhile of conversations that nobody here was in; nil when it was too much to remember.
+        /// Changes received meanwhile for conversations without a room; nil when there were too many.
         var missedChange: [Conversation.ID: Int64]? = [:]
     }
 
-    /// How many conversations are remembered while somebody is attached; past it, each that is opened is looked at.
+    /// The maximum number of conversations in `missedChange`; beyond it, every room that opens is read.
     private static let missedCapacity = 10_000
 
     private let state = Lock(State())
     private let connectionGauge = Gauge(label: "roost_conversations_connections")
     private let roomGauge = Gauge(label: "roost_conversations_open_rooms")
 
-    // MARK: Coming and going
+    // MARK: Connecting and disconnecting
 
-    /// Registers a connection, before it is known which conversations it is in: those that its user comes into from now
-    /// on are not missed.
+    /// Registers a connection before its conversations are known, so that later joins of its user are not missed.
     func add(_ connection: Connection) {
         state.withLock { state in
             state.memberships[connection] = []
@@ -40,7 +39,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// The connection is in all its rooms, or gone.
+    /// Records that a connection is in all its rooms, or is detached.
     func finishAttaching() {
         state.withLock { state in
             state.attaching -= 1
@@ -48,7 +47,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Answers the rooms it was in; nil where it is not here any more.
+    /// Removes a connection; returns its rooms, or nil when it was already removed.
     func remove(_ connection: Connection) -> [Room]? {
         state.withLock { state in
             guard let memberships = state.memberships.removeValue(forKey: connection) else { return nil }
@@ -73,24 +72,24 @@ final class Connections: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.memberships.isEmpty } }
 
-    /// Whose devices they are.
+    /// The devices of all connections.
     var devices: Set<ConnectedDevice> {
         state.withLock { Set($0.memberships.keys.map { ConnectedDevice(user: $0.user, device: $0.device) }) }
     }
 
     // MARK: Rooms
 
-    /// Whether anybody here may have to be told of anything.
+    /// Whether any connection of this instance may need events.
     var isListening: Bool { state.withLock { !$0.rooms.isEmpty || $0.attaching > 0 } }
 
     func room(_ conversation: Conversation.ID) -> Room? { state.withLock { $0.rooms[conversation] } }
 
-    /// The rooms of those of these conversations that are open; what is not is remembered while somebody comes in.
+    /// Returns the open rooms of changed conversations; records other changes while connections are being attached.
     func rooms(receiving changes: [Conversation.ID: Int64]) -> [(room: Room, change: Int64)] {
         state.withLock { state in
             changes.compactMap { conversation, change in
                 if let room = state.rooms[conversation] { return (room, change) }
-                if state.attaching > 0, let known = state.missedChange?[conversation, default: 0], known < change {
+                if state.attaching > 0, let noted = state.missedChange?[conversation, default: 0], noted < change {
                     state.missedChange?[conversation] = change
                     if (state.missedChange?.count ?? 0) > Self.missedCapacity { state.missedChange = nil }
                 }
@@ -99,7 +98,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// The conversation's room, opened with `make` if need be; with the change that was heard of before it was.
+    /// Returns the conversation's room, opened with `make` if necessary, and the change received before it was open.
     func open(_ conversation: Conversation.ID, _ make: () -> Room) -> (room: Room, missedChange: Int64?) {
         if let room = room(conversation) { return (room, nil) }
         let room = make()
@@ -120,7 +119,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// False: the connection is gone.
+    /// Returns false when the connection was removed.
     func note(_ connection: Connection, in conversation: Conversation.ID) -> Bool {
         state.withLock { $0.memberships[connection]?.insert(conversation) != nil }
     }
@@ -135,7 +134,7 @@ final class Connections: Sendable {
 
     var conversations: [Conversation.ID] { state.withLock { Array($0.rooms.keys) } }
 
-    /// So many of the open rooms at most; with where the last time ended, all of them in turn.
+    /// Returns at most `limit` open rooms; `start` advances with each call, so that all rooms have their turn.
     func openRooms(limit: Int, from start: borrowing Lock<Int>) -> [Room] {
         let rooms = state.withLock { $0.rooms }
         guard rooms.count > limit else { return Array(rooms.values) }
@@ -147,7 +146,7 @@ final class Connections: Sendable {
         return rooms.values.dropFirst(first).prefix(limit).map { $0 }
     }
 
-    /// Those of an application who are connected here, all or among some.
+    /// Returns the users of an application who are connected here: all of them, or those among `names`.
     func users(of application: String, among names: [String]?) -> [String] {
         state.withLock { state in
             if let names {

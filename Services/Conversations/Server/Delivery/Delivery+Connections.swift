@@ -4,17 +4,17 @@ import NIOCore
 import Postgres
 import Wire
 
-// What sockets ask.
+// The requests of sockets.
 extension Delivery {
-    /// Lets a socket hear what happens in all conversations of its user, from now until `detach`.
+    /// Delivers the events in all conversations of a user to a socket, from now until `detach`.
     ///
-    /// Call it once the user is known and the socket may be sent to; when it returns, nothing that is committed from then
-    /// on is missed. With `last` (the newest change that the client knows, by conversation) it is first told what it
-    /// missed, as `messages/sync` events, and after these what happens, in order. Conversations that `last` does not name
-    /// are new to the client: the event `chats/joined` comes before what happened in them.
+    /// Call it once the user is verified and the socket accepts events. No change that is committed after it returns is
+    /// missed. `last` is the newest change that the client has, by conversation. With it, the socket first receives
+    /// missed changes as `messages/sync` events, and then new events, in order. Conversations that `last` does not name
+    /// are new to the client: the event `chats/joined` precedes their events.
     ///
-    /// - Throws: `session_ended` where the session has ended meanwhile, `unavailable` while the database is away; then the
-    ///   socket is not attached.
+    /// - Throws: `session_ended` when the session has ended meanwhile, `unavailable` while the database is unavailable.
+    ///   The socket is then not attached.
     func attach(
         _ socket: any DeliverySocket,
         user: User.ID,
@@ -33,7 +33,7 @@ extension Delivery {
         connections.add(connection)
         defer { connections.finishAttaching() }
         do {
-            // Looked at once it is registered: a session that ends after this finds it.
+            // Checked after the registration: a session that ends later finds the connection.
             guard !hasEnded(session) else { throw APIError.sessionEnded }
             try await enterAll(connection, after: last)
             try await admitDeferred(connection)
@@ -45,23 +45,25 @@ extension Delivery {
         return connection
     }
 
-    /// The socket is closed; any number of times.
+    /// Detaches a closed socket; may be called any number of times.
     ///
-    /// With `successor`, a newer connection over the same socket, the socket stays in the conversations that both are in.
+    /// With `successor`, a newer connection over the same socket, the socket stays in the conversations that both are
+    /// in.
     func detach(_ connection: Connection, succeededBy successor: Connection? = nil) {
         guard let rooms = connections.remove(connection) else { return }
         for room in rooms { room.leave(connection, connections, succeededBy: successor) }
         devices.note(connection)
     }
 
-    /// A session has ended: its sockets are closed.
+    /// Closes the sockets of a session that has ended.
     func end(session: String) {
         for connection in connections.of(session: session) { connection.socket.end() }
     }
 
-    /// Says to the others in a conversation that somebody writes, once in three seconds.
+    /// Notifies the other members of a conversation that a user is typing, at most once in three seconds.
     ///
-    /// - Throws: `notFound` for who is not in it, `forbidden` where the other one of two has blocked him.
+    /// - Throws: `notFound` for a user outside of the conversation, `forbidden` when the other user of a direct
+    ///   conversation has blocked the user.
     func type(in conversation: Conversation.ID, by connection: Connection) async throws {
         guard connections.isIn(conversation, connection) else { throw Conversations.notFound }
         let typing = Typing(user: connection.user, conversation: conversation)
@@ -73,7 +75,7 @@ extension Delivery {
         changeNotifier.publish(.typing(conversation, connection.user))
     }
 
-    /// Here, unless it was said a moment ago.
+    /// Delivers a typing event to this instance's sockets, unless the same was delivered a moment ago.
     func deliver(_ typing: Typing) {
         guard self.typing.passes(typing), let room = connections.room(typing.conversation) else { return }
         let own = room.connections.filter { $0.user == typing.user }.map(\.socket)
@@ -81,10 +83,10 @@ extension Delivery {
     }
 }
 
-// How a connection comes into its rooms.
+// How a connection enters its rooms.
 extension Delivery {
     private static let page = 1_000
-    /// Conversations that are announced at once.
+    /// The number of conversations that are announced at once.
     private static let announced = 25
 
     private func enterAll(_ connection: Connection, after last: [Conversation.ID: Int64]?) async throws {
@@ -97,20 +99,20 @@ extension Delivery {
                 .heads(of: connection.user, after: lastRead, limit: Self.page)
             for head in heads {
                 unmatched.remove(head.conversation)
-                guard let known = last?[head.conversation] else {
+                guard let clientChange = last?[head.conversation] else {
                     let unannounced = last == nil ? [head] : unknown.add(head)
                     for head in unannounced { try await enter(connection, head) }
                     continue
                 }
-                // Who knows all comes in as he is; but not behind a room that is further by now.
-                if known != head.change || !join([connection], head) {
-                    try await resume(connection, to: head.conversation, after: known, &budget)
+                // A client that has all changes joins directly, unless the room is ahead by now.
+                if clientChange != head.change || !join([connection], head) {
+                    try await resume(connection, to: head.conversation, after: clientChange, &budget)
                 }
             }
             guard heads.count == Self.page, let next = heads.last else { break }
             lastRead = next.conversation
         }
-        // Where he is no longer, there is nothing to go on from.
+        // The user has left these conversations, so no catch-up is possible.
         for conversation in unmatched.sorted() { connection.socket.emit(CatchUp.resync(conversation)) }
         guard last != nil else { return }
         for head in unknown.cut() { try await enter(connection, head) }
@@ -118,9 +120,9 @@ extension Delivery {
         connection.note(isComplete: announced && unknown.isComplete)
     }
 
-    /// Announces conversations that the client does not know, and what happened in each since its user is a member.
+    /// Announces conversations that the client does not have, and the events in each since the user joined it.
     ///
-    /// - Returns: whether there was room for all of them; the rest is entered without a word.
+    /// - Returns: whether the budget sufficed for all of them; the rest is entered without an announcement.
     private func announce(
         _ heads: [ConversationHead],
         to connection: Connection,
@@ -141,11 +143,11 @@ extension Delivery {
                 in: ids
             )
             for head in part {
-                // Without them the user is no member any more.
+                // Without both, the user is no longer a member.
                 guard let event = events[head.conversation], let before = headsBeforeJoin[head.conversation] else {
                     continue
                 }
-                // The client has to list its chats where one could not be read.
+                // The client has to list its chats when one could not be read.
                 if event == nil { isComplete = false }
                 let announcements: Announcements = [connection.user: event]
                 if before.change != head.change || !join([connection], head, announcing: announcements) {
@@ -162,7 +164,7 @@ extension Delivery {
         return isComplete
     }
 
-    /// As a member who knows the conversation up to a place, or reads it for himself.
+    /// Enters a conversation after `head`, for a client that has the earlier changes or reads them itself.
     func enter(_ connection: Connection, _ head: ConversationHead) async throws {
         var head: ConversationHead? = head
         while let now = head, !join([connection], now) {
@@ -170,7 +172,7 @@ extension Delivery {
         }
     }
 
-    /// False: the room is ahead of what they know.
+    /// Returns false when the room is ahead of `head`.
     func join(_ entering: [Connection], _ head: ConversationHead, announcing announcements: Announcements = [:]) -> Bool
     {
         while let first = entering.first {
@@ -188,26 +190,26 @@ extension Delivery {
         return true
     }
 
-    /// First tells what was missed, then lets the connection in where that ends.
+    /// Sends missed changes, then enters the room where they end.
     func resume(
         _ connection: Connection,
         to conversation: Conversation.ID,
-        after known: Int64,
+        after lastChange: Int64,
         announcing announcement: DeliveryEvent? = nil,
         _ budget: inout CatchUp.Budget
     ) async throws {
         if let announcement {
             connection.socket.emit(announcement)
-            budget.take(announcement.json.readableBytes)
+            budget.charge(announcement.json.readableBytes)
         }
-        let catchUp = CatchUp(connection: connection, conversation: conversation, known: known)
+        let catchUp = CatchUp(connection: connection, conversation: conversation, lastChange: lastChange)
         let isAttached = try await sendMissed(catchUp, &budget, leaving: CatchUp.reservedPages)
         switch (isAttached, connections.room(conversation)) {
         case (true?, _): return
         case (nil, _): try await restart(catchUp)
         case (false?, nil): if try await sendMissed(catchUp, &budget) != true { try await restart(catchUp) }
         case (false?, let room?):
-            // Much is said there. The room waits for the last of it, and so is not ahead again.
+            // The conversation is busy. The room waits for the last pages, so it cannot be ahead again.
             let left = budget
             budget = try await queue.whilePaused(room) { [self] in
                 var budget = left
@@ -217,7 +219,8 @@ extension Delivery {
         }
     }
 
-    /// Page by page; true: it is in, false: there is more to tell, nil: there is nothing to go on from.
+    /// Sends missed pages; returns true when it has entered, false when pages are left, nil when no catch-up is
+    /// possible.
     private func sendMissed(
         _ catchUp: CatchUp,
         _ budget: inout CatchUp.Budget,
@@ -227,21 +230,21 @@ extension Delivery {
             let missed = try await sync.missed(
                 in: catchUp.conversation,
                 by: catchUp.connection.user,
-                after: catchUp.known
+                after: catchUp.lastChange
             )
             guard let missed, case .missed(let changes) = missed.changes else { return nil }
-            if changes.change > catchUp.known {
+            if changes.change > catchUp.lastChange {
                 let event = try CatchUp.event(changes, in: catchUp.conversation)
                 budget.spend(event.json.readableBytes)
                 catchUp.connection.socket.emit(event)
-                catchUp.known = changes.change
+                catchUp.lastChange = changes.change
             }
             guard changes.more else {
                 return join([catchUp.connection], missed.head)
             }
-            // Where the room is not as far, it may be gone on from there.
+            // A room that is not ahead of the last page delivers the rest itself.
             let room = connections.room(catchUp.conversation)
-            if room?.join([catchUp.connection], after: catchUp.known, connections) == .joined { return true }
+            if room?.join([catchUp.connection], after: catchUp.lastChange, connections) == .joined { return true }
         }
         return false
     }

@@ -4,38 +4,39 @@ import Logging
 import Postgres
 import Wire
 
-/// The arrivals of the last seconds that were dealt with.
+/// The joins of the last seconds that are processed.
 ///
-/// They are asked for by their age and not by their number: one that was written earlier may be committed later.
+/// Joins are selected by age instead of id, because a join with a lower id may be committed later.
 final class RecentJoins: Sendable {
-    /// A transaction that takes longer to commit is not found by the sweep.
+    /// The maximum age of joins in seconds; the sweep misses the joins of a transaction that takes longer to commit.
     static let seconds = 15.0
     static let limit = 1_000
 
-    private let known = Lock<[Int64: ContinuousClock.Instant]>([:])
+    private let processed = Lock<[Int64: ContinuousClock.Instant]>([:])
 
-    var ids: [Int64] { known.withLock { Array($0.keys) } }
+    var ids: [Int64] { processed.withLock { Array($0.keys) } }
 
     func note(_ joins: [MemberJoin]) {
-        known.withLock { known in
+        processed.withLock { processed in
             let now = ContinuousClock.now
-            known = known.filter { now - $0.value < .seconds(2 * Self.seconds) }
-            for memberJoin in joins { known[memberJoin.id] = now }
+            processed = processed.filter { now - $0.value < .seconds(2 * Self.seconds) }
+            for memberJoin in joins { processed[memberJoin.id] = now }
         }
     }
 }
 
-// Who is connected here and comes into a conversation in which nobody here was: no room is open that would tell of it.
+// Users connected here who join a conversation without a room at this instance, so that no room delivers the join.
 extension Delivery {
-    /// Each reads a few rows; the pool of connections serves other work too.
+    /// The maximum number of concurrent tasks; each reads a few rows, and the pool of connections serves other work
+    /// too.
     private static let joinTasks = 8
 
     func checkJoins() async {
         do {
             try await sweepJoins()
         } catch {
-            // The next sweep comes in a second.
-            logger.warning("arrivals could not be read", metadata: ["error": "\(error)"])
+            // The next sweep runs within a second.
+            logger.warning("cannot read joins", metadata: ["error": "\(error)"])
         }
     }
 
@@ -51,7 +52,7 @@ extension Delivery {
         }
     }
 
-    /// Handles arrivals of one conversation in order, and of different conversations at the same time.
+    /// Handles the joins of one conversation in order, and those of different conversations concurrently.
     private func admit(_ found: [MemberJoin]) async throws {
         let conversations = Dictionary(grouping: found, by: \.conversation)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -59,7 +60,7 @@ extension Delivery {
                 if index >= Self.joinTasks { try await tasks.next() }
                 tasks.addTask {
                     for memberJoin in group {
-                        // A connection that is being attached enters there, with what its client knows.
+                        // A connection that is being attached enters by itself, with the changes that its client has.
                         try await self.admit(memberJoin, among: memberJoin.users) { !$0.deferJoin(memberJoin) }
                     }
                 }
@@ -72,7 +73,7 @@ extension Delivery {
         try await MemberJoinStore(db: database).prune(olderThan: 4 * RecentJoins.seconds)
     }
 
-    /// What came while the connection was being attached, and that did not find; from then on nothing is put off.
+    /// Handles joins that were deferred while the connection was being attached; from then on no join is deferred.
     func admitDeferred(_ connection: Connection) async throws {
         while let joins = connection.takeDeferredJoins() {
             for memberJoin in joins {
@@ -90,22 +91,22 @@ extension Delivery {
         guard !users.isEmpty else { return }
         let found = try await MemberHeadStore(db: database.reads)
             .headsBeforeJoin(of: users, of: memberJoin.application, in: memberJoin.conversation)
-        for (head, people) in Dictionary(grouping: found, by: \.before) {
-            let entering = people.flatMap {
+        for (head, joined) in Dictionary(grouping: found, by: \.before) {
+            let entering = joined.flatMap {
                 connections.of(User.ID(application: memberJoin.application, user: $0.user))
             }.filter { !connections.isIn(memberJoin.conversation, $0) && matches($0) }
             try await admit(entering, head)
         }
     }
 
-    /// Members who joined at the same change: each receives the conversation, and then what happens from there on.
+    /// Admits members who joined at the same change: each receives the conversation, and then the events after it.
     private func admit(_ entering: [Connection], _ head: ConversationHead) async throws {
         guard !entering.isEmpty else { return }
         guard !isAdmittedByRoom(entering, head) else {
             return changeNotifier.receive([head.conversation: Room.anyChange])
         }
         let announcements = try await announcer.announcements(to: entering.map(\.user), in: head.conversation)
-        // Whoever is not among them is no member any more.
+        // A user without an announcement is no longer a member.
         let members = entering.filter { announcements[$0.user] != nil }
         if !members.isEmpty, !join(members, head, announcing: announcements) {
             var budget = CatchUp.Budget()
@@ -122,9 +123,9 @@ extension Delivery {
         changeNotifier.receive([head.conversation: Room.anyChange])
     }
 
-    /// Whether an open room lets the connections in by itself, at the message that says that the user joined.
+    /// Whether an open room admits the connections by itself, at the system message about the join.
     ///
-    /// It does so for connections that are attached. A room that is past that message may have left out a connection that
+    /// A room does so for attached connections. A room that is past that message may have left out a connection that
     /// was being attached then.
     private func isAdmittedByRoom(_ entering: [Connection], _ head: ConversationHead) -> Bool {
         guard head.change > 0, let room = connections.room(head.conversation) else { return false }

@@ -8,11 +8,10 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Tells whoever is connected to this instance what happens in his conversations: each event once, in order, without a
-/// gap.
+/// The delivery of events to this instance's sockets: each event once, in order, without gaps.
 ///
-/// The record is PostgreSQL's. A doorbell on the bus says where there is something to read; what this instance wrote
-/// itself it need not read. A doorbell may be lost: each second the instance looks for itself.
+/// PostgreSQL has all changes. A notification on the bus names a conversation to read; an instance need not read what
+/// it wrote itself. A notification may be lost, so the instance checks for changes each second.
 final class Delivery: Service {
     static let topic = "changes"
 
@@ -35,15 +34,15 @@ final class Delivery: Service {
     let missed = Counter(label: "roost_conversations_missed_notifications_total")
 
     /// - Parameters:
-    ///   - database: the record.
-    ///   - bus: the doorbell, between instances of this service.
+    ///   - database: stores the conversations.
+    ///   - bus: carries notifications between the instances of this service.
     ///   - rooms: the sockets.
-    ///   - links: signs the links of files that are told of.
-    ///   - profiles: the names of members of new conversations; nil leaves them out.
-    ///   - setAside: notes messages that cannot be read.
-    ///   - logger: hears what goes wrong.
-    ///   - hasEnded: whether a session is over, of which `end(session:)` is told after that.
-    ///   - instance: what this instance is called in the table of those that run.
+    ///   - links: signs the links of delivered files.
+    ///   - profiles: provides the names of members of new conversations; nil leaves them out.
+    ///   - setAside: records messages that cannot be read.
+    ///   - logger: receives failures.
+    ///   - hasEnded: returns whether a session has ended; it returns true before `end(session:)` is called.
+    ///   - instance: the unique name of this instance in the table of instances.
     init(
         database: PostgresPool,
         bus: any EventBus,
@@ -91,7 +90,7 @@ final class Delivery: Service {
         sync = Sync(database: database, links: links)
     }
 
-    /// Follows the bus until the service is shut down; what else goes on is in `backgroundServices`.
+    /// Handles messages of the bus until the service shuts down; `backgroundServices` has the other tasks.
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
             for await event in bus.subscribe(to: [Self.topic]) { await receive(event) }
@@ -113,7 +112,7 @@ final class Delivery: Service {
             }
         case .missed:
             missed.increment()
-            // The others may not know that this one is there, nor this one of them.
+            // The other instances may not know this one, nor this one them.
             changeNotifier.noteOtherInstance()
             changeNotifier.publish(.started)
             checkAllRooms()

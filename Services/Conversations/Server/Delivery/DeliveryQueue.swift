@@ -7,20 +7,20 @@ import ServiceHost
 import Synchronization
 import Wire
 
-/// The rooms in which there is something new, and the few workers that read it and tell it.
+/// The queue of rooms with new changes, and the few workers that read and deliver them.
 ///
-/// A room is with one worker at most. What is rung meanwhile is one more look afterwards, however often it was rung; what
-/// was written here and follows on what was told is told from memory, and nothing is read.
+/// A room is with at most one worker. Notifications that arrive meanwhile cause one more read, however many there are.
+/// A message that was written here and follows the delivered ones is delivered from memory, without a read.
 final class DeliveryQueue: Sendable {
     private struct State {
         var rooms: Deque<Room> = []
         var workers = 0
         var isStopped = false
-        /// How often in a row the news of a conversation could not be read.
+        /// The number of successive failures to read the backlog of a conversation.
         var failures: [Conversation.ID: Int] = [:]
     }
 
-    /// Readings at once, and rooms in one.
+    /// The number of concurrent reads, and the maximum number of rooms in one read.
     private static let workers = 2
     private static let batch = 16
 
@@ -55,7 +55,7 @@ final class DeliveryQueue: Sendable {
         self.logger = logger
     }
 
-    /// Gives rooms to the workers, which their `notify` or `said` asked for.
+    /// Queues rooms whose `notify`, `appendWritten` or `runExclusively` returned true.
     func add(_ rooms: some Collection<Room>) {
         guard !rooms.isEmpty else { return }
         let starts = state.withLock { state -> Int? in
@@ -66,11 +66,11 @@ final class DeliveryQueue: Sendable {
             return wanted
         }
         guard let starts else { return cancelTasks(rooms) }
-        // Detached: a worker is nobody's request.
+        // Detached: a worker serves all requests, so it must not continue the trace of one.
         for _ in 0..<starts { Task.detached { await self.work() } }
     }
 
-    /// Takes no more; what is not told is in the record.
+    /// Stops the queue; undelivered changes remain in the database.
     func stop() {
         let rooms = state.withLock { state in
             state.isStopped = true
@@ -80,9 +80,9 @@ final class DeliveryQueue: Sendable {
         cancelTasks(rooms)
     }
 
-    /// Runs something while nothing is told in a room, between two events.
+    /// Runs `body` between two events of a room, while the room delivers nothing.
     ///
-    /// - Throws: what it throws; `unavailable` when the instance stops.
+    /// - Throws: the error of `body`; `unavailable` when the instance stops.
     func whilePaused<Value: Sendable>(
         _ room: Room,
         _ body: @escaping @Sendable () async throws -> Value
@@ -90,7 +90,7 @@ final class DeliveryQueue: Sendable {
         try await withCheckedThrowingContinuation { continuation in
             let mustRun = room.runExclusively { isHeld in
                 do {
-                    guard isHeld else { throw APIError.unavailable("what is about to stop") }
+                    guard isHeld else { throw APIError.unavailable("the instance") }
                     continuation.resume(returning: try await body())
                 } catch {
                     continuation.resume(throwing: error)
@@ -100,7 +100,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Nobody comes any more to do what was to be done there.
+    /// Cancels the tasks of rooms that no worker will process.
     private func cancelTasks(_ rooms: some Collection<Room>) {
         for task in rooms.flatMap({ $0.takeExclusiveTasks() }) { Task.detached { await task(false) } }
     }
@@ -116,7 +116,7 @@ final class DeliveryQueue: Sendable {
                 pause = .milliseconds(20)
                 continue
             }
-            // Nothing is lost: the rooms wait for the database.
+            // No event is lost: the rooms wait for the database.
             try? await ContinuousClock().sleep(for: pause)
             pause = min(pause * 2, .seconds(1))
             for room in waiting { room.fail() }
@@ -124,10 +124,10 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Reads news and sends it; returns the rooms that could not be read since the database is unavailable.
+    /// Reads backlogs and delivers them; returns the rooms that could not be read because the database is unavailable.
     ///
-    /// Where one of several rooms may be the reason of a failure, each is read by itself. A room that fails alone is read
-    /// again later, and no other room waits for it.
+    /// When any of several rooms may be the cause of a failure, each is read separately. A room that fails alone is
+    /// read again later, and no other room waits for it.
     private func readAndDeliver(_ rooms: [Room]) async -> [Room] {
         do {
             reads.increment()
@@ -141,7 +141,7 @@ final class DeliveryQueue: Sendable {
                     deliver(found.backlog[room.conversation], in: room, found.announcements[room.conversation] ?? [:])
                 }
             }
-            // Without the note the messages are left out all the same.
+            // When this record fails, the messages are left out all the same.
             try? await setAside.failed(found.unreadable, of: .message)
             return []
         } catch {
@@ -151,7 +151,7 @@ final class DeliveryQueue: Sendable {
                 return []
             }
             failures.increment()
-            logger.warning("news could not be read", metadata: ["error": "\(error)", "rooms": "\(rooms.count)"])
+            logger.warning("cannot read backlogs", metadata: ["error": "\(error)", "rooms": "\(rooms.count)"])
             guard isOfRoom else { return rooms }
             var waiting: [Room] = []
             for room in rooms { waiting += await readAndDeliver([room]) }
@@ -159,7 +159,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Has a room read again after 20 ms, then twice as long each time, at most 5 s.
+    /// Queues a room again after 20 ms, then after twice as long each time, at most 5 s.
     private func delay(_ room: Room, _ error: any Error) {
         failures.increment()
         let count = state.withLock { state in
@@ -167,7 +167,7 @@ final class DeliveryQueue: Sendable {
             return state.failures[room.conversation] ?? 1
         }
         logger.warning(
-            "news of a conversation could not be read",
+            "cannot read backlog of conversation",
             metadata: ["conversation": "\(room.conversation)", "error": "\(error)", "attempts": "\(count)"]
         )
         Task.detached {
@@ -184,12 +184,12 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Nil: the worker is not needed any more.
+    /// Returns the next rooms; nil when the worker is no longer needed.
     private func next() -> [Room]? {
         state.withLock { state in
             var count = min(Self.batch, state.rooms.count)
             if !state.failures.isEmpty {
-                // A room that failed is read by itself, so that its next failure delays no other room of the batch.
+                // A room that failed is read separately, so that its next failure delays no other room of the batch.
                 let failing = state.rooms.prefix(count).firstIndex { state.failures[$0.conversation] != nil }
                 if let failing { count = max(failing, 1) }
             }
@@ -200,9 +200,9 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Tells what was written here; true where more must be read.
+    /// Delivers messages that were written here; returns true when more must be read.
     private func deliverWritten(in room: Room) -> Bool {
-        let (written, mustRead) = room.take()
+        let (written, mustRead) = room.dequeueWritten()
         if let last = written.last {
             let encoded = written.map(encoder.encode)
             room.deliver(encoded, upTo: last.outcome.change, to: rooms, connections)
@@ -215,7 +215,7 @@ final class DeliveryQueue: Sendable {
         return mustRead
     }
 
-    /// All of it before any is sent; a conversation without news or failure is gone.
+    /// Reads everything before any event is sent; a conversation with neither backlog nor failure was deleted.
     private func read(_ rooms: [Room]) async throws -> RoomBacklogs {
         let positions = rooms.map(\.delivered)
         var found = try await store.backlog(zip(rooms, positions).map { ($0.conversation, $1.change) })
@@ -231,17 +231,17 @@ final class DeliveryQueue: Sendable {
             let users = found.backlog[room.conversation].map { joining(by: $0, after: position.seq, in: room) } ?? []
             guard !users.isEmpty else { continue }
             var announcements = try await announcer.announcements(to: users, in: room.conversation)
-            // A user who has left since enters without the chat and leaves at the message that says so.
+            // A user who has left since enters without the chat, and leaves at the message about it.
             for user in users where announcements[user] == nil { announcements.updateValue(nil, forKey: user) }
             found.announcements[room.conversation] = announcements
         }
         return found
     }
 
-    /// Users with a connection here who become members by messages after `seq`.
+    /// Returns users with a connection here who become members by messages after `seq`.
     private func joining(by backlog: RoomBacklog, after seq: Int64, in room: Room) -> [User.ID] {
         backlog.messages.compactMap { entry in
-            guard entry.message.seq > seq, case .comes(let name)? = SystemEvent.Membership(entry.message) else {
+            guard entry.message.seq > seq, case .joined(let name)? = SystemEvent.Membership(entry.message) else {
                 return nil
             }
             let user = User.ID(application: room.application, user: name)
@@ -252,7 +252,7 @@ final class DeliveryQueue: Sendable {
     private func deliver(_ backlog: RoomBacklog?, in room: Room, _ announcements: Announcements) {
         guard let backlog else {
             room.close(connections)
-            // Who came meanwhile is told so.
+            // Tasks that were added meanwhile still run, and find the room closed.
             return release(room, hasMore: false)
         }
         let encoded = backlog.events(after: room.delivered.seq).map { encoder.encode($0, in: room) }

@@ -1,47 +1,47 @@
 import ConversationsAPI
 import NIOCore
 
-/// A socket of somebody signed in, as delivery sees it.
+/// A signed-in socket, as delivery uses it.
 ///
-/// Called from any thread; nothing here waits.
+/// Called from any thread; no method blocks.
 protocol DeliverySocket: AnyObject, Sendable {
-    /// Sends an event to this socket alone, after what was sent to it before.
+    /// Sends an event to this socket alone, after all earlier events.
     func emit(_ event: DeliveryEvent)
 
-    /// From now on hears what is emitted to the conversation.
+    /// Starts to receive the events of a conversation.
     func join(_ conversation: Conversation.ID)
 
-    /// From now on hears no more of it.
+    /// Stops receiving the events of a conversation.
     func leave(_ conversation: Conversation.ID)
 
-    /// Its session is over: nothing reaches it or comes from it any more.
+    /// Closes the socket when its session has ended; it then neither sends nor receives.
     func end()
 }
 
 /// All sockets of this instance, by the conversations that they have joined.
 protocol DeliveryRooms: Sendable {
-    /// Sends the same bytes to every socket that has joined but those named.
+    /// Sends the same bytes to every socket that has joined, except `excluded`.
     ///
-    /// Calls of one conversation, and `join` and `leave` between them, take effect in the order they are made.
+    /// Calls about one conversation, including `join` and `leave`, take effect in the order in which they are made.
     func emit(_ event: DeliveryEvent, to conversation: Conversation.ID, except excluded: [any DeliverySocket])
 }
 
-/// What a client is told, encoded once for all who hear it.
+/// An event for clients, encoded once for all recipients.
 struct DeliveryEvent: Sendable {
-    /// As clients know it.
+    /// The name on the wire.
     enum Name: String, Sendable, CaseIterable {
         case message
         case messageUpdated = "message/updated"
         case messageRead = "message/read"
         case typing
         case presence
-        /// The chat, to a user who is a member from now on.
+        /// The chat, for a user who has become a member.
         case joined = "chats/joined"
-        /// What was missed, to a socket that comes back with what it knew: as the answer to `messages/sync`.
+        /// Missed changes for a reconnected socket, encoded like the response to `messages/sync`.
         case sync = "messages/sync"
     }
 
     let name: Name
-    /// The event's one argument.
+    /// The event's only argument.
     let json: ByteBuffer
 }

@@ -6,19 +6,21 @@ import Postgres
 import ServiceLifecycle
 import Wire
 
-/// Tells people who is there: partners of direct conversations and of groups of up to 100, and none that is kept apart.
+/// The announcement of presences to partners of direct conversations and of groups of up to 100, unless a block
+/// separates them.
 ///
-/// One after another, behind everything else, and bounded: where very many come and go at once, some are not told of.
+/// Announcements are processed one after another in a bounded queue. When very many users connect and disconnect at
+/// once, some announcements are dropped.
 final class Presences: Service {
     private enum Work {
-        /// Somebody came or went: where is it told, here and at the other instances?
+        /// A user came online or went offline; finds the audience, here and at the other instances.
         case announce(Presence)
-        /// Whom does it concern here?
+        /// Finds the recipients at this instance.
         case deliver(Presence, [Conversation.ID])
     }
 
     private static let capacity = 10_000
-    /// So many conversations fit one message on the bus.
+    /// The maximum number of conversations in one message on the bus.
     private static let conversationsPerMessage = 200
 
     private let database: PostgresPool
@@ -36,8 +38,8 @@ final class Presences: Service {
         (work, workQueue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.capacity))
     }
 
-    /// Of the others in a conversation that `user` is in, as he may know it: none of a large group, nor of who is kept
-    /// apart from him.
+    /// Returns the presences of a conversation's other members that `user` may see: none of a large group, none across
+    /// a block.
     func presences(in conversation: Conversation.ID, for user: User.ID) async throws -> [Presence] {
         let store = PresenceStore(db: database.reads)
         let partners = try await store.partners(of: user, in: conversation)
@@ -48,7 +50,7 @@ final class Presences: Service {
 
     func announce(_ presence: Presence) { workQueue.yield(.announce(presence)) }
 
-    /// Another instance says it.
+    /// Handles a presence that another instance announced.
     func receive(_ presence: Presence, in conversations: [Conversation.ID]) {
         workQueue.yield(.deliver(presence, conversations))
     }
@@ -59,8 +61,8 @@ final class Presences: Service {
                 do {
                     try await perform(work)
                 } catch {
-                    // It is shown, not promised: who looks again sees it.
-                    logger.warning("a presence was not told", metadata: ["error": "\(error)"])
+                    // Presences are best effort; a client that requests the chat again receives the current ones.
+                    logger.warning("cannot announce presence", metadata: ["error": "\(error)"])
                 }
             }
         }
@@ -96,7 +98,7 @@ final class Presences: Service {
     }
 }
 
-// As clients are told.
+// The wire format of a presence.
 extension Presence: Encodable {
     private enum CodingKeys: CodingKey { case userId, status, lastSeen }
 

@@ -3,22 +3,22 @@ import Locks
 import NIOCore
 import Wire
 
-/// What has been encoded and is to be told now.
+/// An encoded event that is about to be delivered.
 struct EncodedRoomEvent: Sendable {
     let change: Int64
     let event: DeliveryEvent?
-    /// Of a new message.
+    /// The `seq` of a new message.
     var seq: Int64?
     var draft: Room.Draft?
     var membership: SystemEvent.Membership?
 }
 
-// What the one worker does that is at the room.
+// The steps of the one worker that processes the room.
 extension Room {
-    /// Takes what was written here and follows on what was told; whether there is something to be read besides.
+    /// Removes the messages that were written here and follow the delivered ones; returns whether more must be read.
     ///
-    /// What was heard of until now is not to be asked for again, when the reading begins now.
-    func take() -> (written: [Written], mustRead: Bool) {
+    /// The pending change is reset, because a read that begins now covers it.
+    func dequeueWritten() -> (written: [Written], mustRead: Bool) {
         state.withLock { state in
             var next = state.change + 1
             var ready: [Written] = []
@@ -29,17 +29,17 @@ extension Room {
                 ready.append(first)
                 next += 1
             }
-            // Nobody is in a closed room: one that cannot be read would be read for ever.
+            // A closed room has no connections. Without this check, a room that cannot be read would be read forever.
             let mustRead = state.pendingChange >= next && !state.isClosed
             if mustRead { state.pendingChange = 0 }
             return (ready, mustRead)
         }
     }
 
-    /// Where a reading begins.
+    /// The position at which a read begins.
     var delivered: (change: Int64, seq: Int64) { state.withLock { ($0.change, $0.seq) } }
 
-    /// Tells in order all up to a change, and lets in and out who comes and goes on the way.
+    /// Delivers events in order up to a change, and admits and removes joining and leaving members on the way.
     func deliver(
         _ events: [EncodedRoomEvent],
         upTo change: Int64,
@@ -63,10 +63,10 @@ extension Room {
         to rooms: any DeliveryRooms,
         _ connections: Connections
     ) {
-        if case .comes(let user) = roomEvent.membership {
+        if case .joined(let user) = roomEvent.membership {
             let user = User.ID(application: application, user: user)
-            // A connection that is being attached finds the conversation itself, and so does one that was registered
-            // after the announcements were read.
+            // A connection that is being attached finds the conversation itself. So does a connection that was
+            // registered after the announcements were read.
             if let announcement = announcements[user] {
                 for connection in connections.of(user) where !connection.isAttaching {
                     admit(connection, &state, connections, announcing: announcement)
@@ -79,14 +79,14 @@ extension Room {
         }
         state.change = max(state.change, roomEvent.change)
         if let seq = roomEvent.seq { state.seq = max(state.seq, seq) }
-        if case .goes(let user) = roomEvent.membership {
+        if case .left(let user) = roomEvent.membership {
             for connection in state.connections where connection.user.user.isExactly(user) {
                 expel(connection, &state, connections)
             }
         }
     }
 
-    /// The worker is done; true where there is more to do by now, and the room must be given to a worker again.
+    /// Ends the worker's turn; returns true when more work has arrived, and the room must be queued again.
     func release(hasMore: Bool) -> Bool {
         state.withLock { state in
             guard !state.isClosed || !state.exclusiveTasks.isEmpty else {
@@ -99,6 +99,6 @@ extension Room {
         }
     }
 
-    /// It could not be read: what was heard of is still wanted.
+    /// Keeps the room's changes pending after a failed read.
     func fail() { state.withLock { $0.pendingChange = Self.anyChange } }
 }

@@ -3,11 +3,11 @@ import DequeModule
 import Locks
 import Wire
 
-/// A conversation that somebody connected here is in: how far it has been told, and to whom.
+/// An instance's view of one conversation: how far it is delivered, and to which connections.
 ///
-/// One worker at a time reads and tells; whoever joins meanwhile does so between two events, at a change that is known.
+/// One worker at a time reads and delivers. Connections join between two events, at a known change.
 final class Room: Sendable {
-    /// Asks for a look whatever the change is.
+    /// Requests a read, whatever the last change is.
     static let anyChange = Int64.max
 
     /// A message that was written here, so that it need not be read.
@@ -16,7 +16,7 @@ final class Room: Sendable {
         let outcome: WrittenMessage
     }
 
-    /// What a draft is known by until it comes back as a message.
+    /// The identity of a draft until its message is delivered.
     struct Draft: Hashable, Sendable {
         let sender: User.ID
         let clientMessageID: String
@@ -32,45 +32,45 @@ final class Room: Sendable {
     }
 
     struct State {
-        /// Every change up to here was told.
+        /// Every change up to this number is delivered.
         var change: Int64
-        /// Every message up to here was told.
+        /// Every message up to this `seq` is delivered.
         var seq: Int64
         var connections: Set<Connection> = []
-        /// The highest change heard of; `anyChange` when any may have been.
+        /// The highest change in a notification; `anyChange` when it is unknown.
         var pendingChange: Int64 = 0
-        /// It waits for a worker, or one is at it.
+        /// Whether the room waits for a worker, or a worker processes it.
         var isQueued = false
         var isClosed = false
         var written: Deque<Written> = []
         var writtenBytes = 0
-        /// What is to be done while nothing is told here.
+        /// Tasks to run while the room delivers nothing.
         var exclusiveTasks: [@Sendable (_ isHeld: Bool) async -> Void] = []
-        /// Through which socket a draft came, that its message is not told to.
+        /// The connection that sent each draft, to which its message is not delivered.
         var origins: [Draft: Connection] = [:]
-        /// What follows from the changes above, in their order, and is not done yet.
+        /// The effects of the changes above, in their order, that are not applied yet.
         var effects: [Effect] = []
-        /// A thread is at the effects, and does those that are added meanwhile as well.
+        /// Whether a thread is applying effects; it applies those that are added meanwhile too.
         var isApplyingEffects = false
     }
 
-    /// What is done to sockets once the lock is released.
+    /// An action on sockets after the lock is released.
     enum Effect: Sendable {
         case join(Connection)
         case leave(Connection)
-        /// To one connection, before it joins.
+        /// Sent to one connection, before it joins.
         case announce(DeliveryEvent, Connection)
         case emit(DeliveryEvent, to: any DeliveryRooms, except: Connection?)
     }
 
     enum JoinResult {
         case joined
-        /// The room has told more than is known of who comes in: look again.
+        /// The room has delivered more than the connections have; the caller must read again.
         case isAhead
         case isClosed
     }
 
-    /// How much that was written here waits to be told; what is more is read again.
+    /// The maximum number and bytes of messages written here that wait for delivery; further ones are read again.
     private static let writtenCapacity = 256
     private static let writtenBytesCapacity = 524_288
 
@@ -78,7 +78,7 @@ final class Room: Sendable {
     let application: String
     let state: Lock<State>
 
-    /// A room that has told everything up to a change, the messages up to a `seq` among it.
+    /// Creates a room that has delivered all changes up to `change`, including the messages up to `seq`.
     init(_ conversation: Conversation.ID, of application: String, change: Int64, seq: Int64) {
         self.conversation = conversation
         self.application = application
@@ -87,12 +87,12 @@ final class Room: Sendable {
 
     var change: Int64 { state.withLock { $0.change } }
 
-    /// Nobody is about to read or tell.
+    /// Whether no worker is about to read or deliver.
     var isIdle: Bool { state.withLock { !$0.isQueued } }
 
-    // MARK: News
+    // MARK: Pending changes
 
-    /// There may be something up to this change; true where the room must be given to a worker.
+    /// Records that there may be changes up to this number; returns true when the room must be queued.
     func notify(_ change: Int64) -> Bool {
         state.withLock { state in
             guard change > state.change, !state.isClosed else { return false }
@@ -102,7 +102,7 @@ final class Room: Sendable {
         }
     }
 
-    /// A message was written here; true where the room must be given to a worker.
+    /// Records a message that was written here; returns true when the room must be queued.
     func appendWritten(_ written: Written) -> Bool {
         state.withLock { state in
             guard written.outcome.change > state.change, !state.isClosed else { return false }
@@ -119,7 +119,7 @@ final class Room: Sendable {
         }
     }
 
-    /// Something is to be done between two events; true where the room must be given to a worker.
+    /// Adds a task to run between two events; returns true when the room must be queued.
     func runExclusively(_ body: @escaping @Sendable (_ isHeld: Bool) async -> Void) -> Bool {
         state.withLock { state in
             state.exclusiveTasks.append(body)
@@ -135,11 +135,12 @@ final class Room: Sendable {
         }
     }
 
-    // MARK: Who is in it
+    // MARK: Connections
 
-    /// Lets connections in that know all up to `change`, as members at that moment; all of them between two events.
+    /// Admits connections that have all changes up to `change`, as members at that time; all of them between two
+    /// events.
     ///
-    /// A connection that is not in yet receives the announcement for its user first, where there is one.
+    /// A connection that is not in the room yet first receives the announcement for its user, if there is one.
     func join(
         _ entering: [Connection],
         after change: Int64,
@@ -153,7 +154,7 @@ final class Room: Sendable {
             for connection in entering {
                 admit(connection, &state, connections, announcing: announcements[connection.user] ?? nil)
             }
-            // They may all have gone meanwhile.
+            // All of them may have been detached meanwhile.
             if state.connections.isEmpty { finish(&state, connections) }
             return .joined
         }
@@ -166,7 +167,7 @@ final class Room: Sendable {
         }
     }
 
-    /// Everybody out: the conversation is gone.
+    /// Removes all connections, because the conversation was deleted.
     func close(_ connections: Connections) {
         update { state in
             for connection in state.connections { expel(connection, &state, connections) }
@@ -174,11 +175,11 @@ final class Room: Sendable {
         }
     }
 
-    /// Changes the state, and then does what follows from that without the lock: a socket's event loop may come back
-    /// to this room or go on to another one.
+    /// Changes the state, then applies the effects without the lock: a socket's event loop may call this room again or
+    /// another one.
     ///
-    /// Effects are done in the order of the changes, by one thread at a time. Where another thread is at them, this
-    /// returns at once and that thread does these too.
+    /// Effects are applied in the order of the changes, by one thread at a time. While another thread is applying
+    /// effects, this method returns at once, and that thread applies these too.
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let result = state.withLock { body(&$0) }
         var isApplyingEffects = false
@@ -186,7 +187,7 @@ final class Room: Sendable {
         return result
     }
 
-    /// Nil where this thread has nothing to do, or nothing more.
+    /// Returns nil when this thread has no effects to apply, or no more.
     private func takeEffects(_ isApplyingEffects: inout Bool) -> [Effect]? {
         state.withLock { state in
             guard isApplyingEffects || !state.isApplyingEffects else { return nil }
@@ -210,7 +211,7 @@ final class Room: Sendable {
         }
     }
 
-    /// Under the room's lock; a connection that has gone meanwhile is not let in.
+    /// Must run under the room's lock; a connection that was detached meanwhile is not admitted.
     func admit(
         _ connection: Connection,
         _ state: inout State,
@@ -224,7 +225,7 @@ final class Room: Sendable {
         state.effects.append(.join(connection))
     }
 
-    /// Under the room's lock; the last one closes the room.
+    /// Must run under the room's lock; the last connection closes the room.
     func expel(
         _ connection: Connection,
         _ state: inout State,
@@ -246,9 +247,10 @@ final class Room: Sendable {
         connections.close(self)
     }
 
-    // MARK: Whose message is whose
+    // MARK: Origins of messages
 
-    /// This connection sends a draft: its message is not to come back to it; false: it is not in here.
+    /// Records that a connection sends a draft, whose message is not delivered back to it; returns false if it is not
+    /// in the room.
     func setOrigin(_ draft: Draft, from connection: Connection) -> Bool {
         state.withLock { state in
             guard state.connections.contains(connection) else { return false }
@@ -257,16 +259,16 @@ final class Room: Sendable {
         }
     }
 
-    /// The draft was not written.
+    /// Removes a draft that was not written.
     func clearOrigin(_ draft: Draft) {
         state.withLock { _ = $0.origins.removeValue(forKey: draft) }
     }
 
-    /// The draft had been written before; as long as that message is not told, it is not to come back.
+    /// Removes a draft that had been written before, unless its message is still to be delivered.
     func clearOrigin(_ draft: Draft, writtenAs seq: Int64) {
         state.withLock { if seq <= $0.seq { $0.origins[draft] = nil } }
     }
 
-    /// The connections here of everybody in it, for what is theirs alone.
+    /// The connections in the room, for events to some of them.
     var connections: Set<Connection> { state.withLock { $0.connections } }
 }

@@ -1,26 +1,26 @@
 import ConversationsAPI
 import Wire
 
-/// What a conversation has that a room has not told yet, as it was read in one moment.
+/// The changes of a conversation that a room has not delivered yet, read in one snapshot.
 struct RoomBacklog: Sendable {
-    /// A message as it is now, with the id that its draft came with, be it the client's or ours.
+    /// A message in its current state, with the id of its draft, from the client or generated.
     struct Entry: Sendable {
         var message: Message
         let clientMessageID: String?
     }
 
-    /// New and changed messages, by `change`.
+    /// New and changed messages, ordered by `change`.
     var messages: [Entry]
-    /// How far everybody has read; nothing where there are too many members for it to be told.
+    /// The read marks of all members; empty when there are too many members to show them.
     let marks: ReadMarks
-    /// What was known before.
+    /// The change after which the backlog begins.
     let after: Int64
-    /// All up to here is told with these.
+    /// All changes up to this number are in the backlog.
     var change: Int64
     var hasMore: Bool
 }
 
-/// Something to be told, in the place that its change has among all changes of the conversation.
+/// An event of a conversation, with its position among all changes.
 struct RoomEvent: Sendable {
     enum Content: Sendable {
         case message(RoomBacklog.Entry)
@@ -33,11 +33,12 @@ struct RoomEvent: Sendable {
 }
 
 extension RoomBacklog {
-    /// What is to be told to whom has heard everything up to `seq`, by change; and new messages by `seq` as well.
+    /// Returns the events for subscribers that have everything up to `seq`, ordered by change; new messages also by
+    /// `seq`.
     ///
-    /// A message that was edited or reacted to before it was told has its newest change's number, behind messages that
-    /// were said after it. It is told in its own place, with a number from before theirs, and then as changed: so who
-    /// remembers the highest number he was told has missed nothing before it.
+    /// A message that was edited or reacted to before its delivery has the number of its newest change, behind later
+    /// messages. It is delivered at its own position, with a number below theirs, and then again as updated. So a
+    /// client that stores the highest number it received has missed nothing before that number.
     func events(after seq: Int64) -> [RoomEvent] {
         var events: [RoomEvent] = []
         var senders: [Int64: String] = [:]
@@ -53,12 +54,12 @@ extension RoomBacklog {
             delivered.message.change = min(change, bound - 1)
             bound = delivered.message.change
             events.append(RoomEvent(change: bound, content: .message(delivered)))
-            // Behind the last that was read it comes again.
+            // An update behind the last change read is delivered by a later read.
             if bound < change, change <= self.change {
                 events.append(RoomEvent(change: change, content: .updated(entry.message)))
             }
         }
-        // Who sends a message has read it: that is not told twice.
+        // A sender has read the message, so the mark is not delivered separately.
         for mark in marks.moved(after: after, upTo: self.change) ?? []
         where senders[mark.seq].map({ !$0.isExactly(mark.userId) }) ?? true {
             events.append(RoomEvent(change: mark.change, content: .read(mark)))
@@ -66,9 +67,9 @@ extension RoomBacklog {
         return events.sorted { $0.change < $1.change }
     }
 
-    /// The messages that are missing between those told and the last of these, by `seq`.
+    /// Returns the `seq` of messages that are missing between the delivered ones and the last of these.
     ///
-    /// Where there is more to read, an earlier message may be there still, since it was changed after a later one.
+    /// While more is to be read, an earlier message may be missing because it was changed after a later one.
     func missing(after seq: Int64) -> [Int64] {
         guard hasMore, let last = messages.map(\.message.seq).max(), last > seq else { return [] }
         let there = Set(messages.map(\.message.seq))

@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import Wire
 
-/// Makes of what happened the bytes that everybody is sent: the one encoding of each event.
+/// The encoder of events, each of which is encoded once for all recipients.
 struct RoomEventEncoder: Sendable {
     let links: FileLinks
     let logger: Logger
@@ -33,7 +33,7 @@ struct RoomEventEncoder: Sendable {
         }
     }
 
-    /// A message that was written here.
+    /// Encodes a message that was written here.
     func encode(_ written: Room.Written) -> EncodedRoomEvent {
         let meta = written.message.meta.map(JSONValue.init(compact:))
         let message = Message(written.message, meta: meta, written.outcome)
@@ -45,12 +45,12 @@ struct RoomEventEncoder: Sendable {
         )
     }
 
-    /// Nil for what cannot be encoded, which nothing that was stored is.
+    /// Returns nil for a message that cannot be encoded, which never holds for a stored one.
     private func event(_ name: DeliveryEvent.Name, _ message: Message) -> DeliveryEvent? {
         do {
             return DeliveryEvent(name: name, json: try MessageResponse(links.signed(message)).body())
         } catch {
-            logger.error("a message could not be encoded", metadata: ["error": "\(error)"])
+            logger.error("cannot encode message", metadata: ["error": "\(error)"])
             return nil
         }
     }

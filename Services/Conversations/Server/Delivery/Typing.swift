@@ -3,7 +3,7 @@ import Locks
 import NIOCore
 import Wire
 
-/// Somebody writes in a conversation.
+/// The event that a user is typing in a conversation.
 struct Typing: Hashable, Sendable {
     let user: User.ID
     let conversation: Conversation.ID
@@ -19,11 +19,11 @@ struct Typing: Hashable, Sendable {
     }
 }
 
-/// Lets each thing pass once in a while; the older half is forgotten when it holds too many.
+/// A filter that passes each key once per `pause`; it drops its older half when it has too many keys.
 final class Throttle<Key: Hashable & Sendable>: Sendable {
     private struct State {
-        var young: [Key: ContinuousClock.Instant] = [:]
-        var old: [Key: ContinuousClock.Instant] = [:]
+        var recent: [Key: ContinuousClock.Instant] = [:]
+        var older: [Key: ContinuousClock.Instant] = [:]
         var turnedAt: ContinuousClock.Instant
     }
 
@@ -43,29 +43,29 @@ final class Throttle<Key: Hashable & Sendable>: Sendable {
         state = Lock(State(turnedAt: now()))
     }
 
-    /// Whether it passed a moment ago.
+    /// Returns whether the key passed a moment ago.
     func isHeld(_ key: Key) -> Bool {
         let now = now()
         return state.withLock { isHeld(key, $0, now) }
     }
 
-    /// Whether it may pass; then it is held for a while.
+    /// Returns whether the key may pass, and holds it for `pause` if so.
     func passes(_ key: Key) -> Bool {
         let now = now()
         return state.withLock { state in
             guard !isHeld(key, state, now) else { return false }
-            if state.young.count >= capacity || now - state.turnedAt > pause {
-                state.old = state.young
-                state.young = [:]
+            if state.recent.count >= capacity || now - state.turnedAt > pause {
+                state.older = state.recent
+                state.recent = [:]
                 state.turnedAt = now
             }
-            state.young[key] = now
+            state.recent[key] = now
             return true
         }
     }
 
     private func isHeld(_ key: Key, _ state: State, _ now: ContinuousClock.Instant) -> Bool {
-        guard let passed = state.young[key] ?? state.old[key] else { return false }
+        guard let passed = state.recent[key] ?? state.older[key] else { return false }
         return now - passed < pause
     }
 }

@@ -6,20 +6,20 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of devices: each is known once it has signed in, and says itself how it wants to be notified.
+/// The rules of devices: a device is stored when it signs in, and sets its own push registration.
 struct Devices: Sendable {
-    /// How many of somebody's are known; the one that was not seen for longest is forgotten for one more.
+    /// The maximum number of devices of a user; one more replaces the device that was seen least recently.
     static let maximum = 50
 
     let database: PostgresPool
     let events: EventOutbox
     let now: @Sendable () -> Date
 
-    /// The device that a user signs in with, registered for push as its session's sign-in stated.
+    /// Returns the device that a user signs in with, registered for push as stated at the session's sign-in.
     func signIn(by identity: Identity) async throws -> Device {
         let (serial, user) = (identity.device ?? identity.session, identity.user)
         let storedRegistration = try await DeviceStore(db: database.reads).storedRegistration(serial, of: user)
-        // A jwt names no device, so each of its sessions is a device of its own, and states no registration.
+        // A JWT names no device, so each of its sessions is a separate device and has no registration.
         let isRegistered = identity.device == nil || storedRegistration?.session == identity.session
         if let storedRegistration, isRegistered {
             if storedRegistration.seenAt < now().addingTimeInterval(-86_400) {
@@ -47,7 +47,7 @@ struct Devices: Sendable {
         }
     }
 
-    /// A push token without the brackets and spaces of iOS's old notation; nil where nothing is left.
+    /// Returns a push token without the brackets and spaces of old iOS versions; nil for an empty or too long token.
     private static func cleaned(_ token: String) -> String? {
         let token = String(token.filter { !"<> ".contains($0) })
         return token.isEmpty || token.utf8.count > PushPlatform.maximumToken ? nil : token
@@ -64,7 +64,7 @@ struct Devices: Sendable {
         guard token.utf8.count <= PushPlatform.maximumToken else {
             throw APIError.invalid(
                 "pushToken",
-                "\"pushToken\" may have \(PushPlatform.maximumToken) bytes",
+                "\"pushToken\" may have at most \(PushPlatform.maximumToken) bytes",
                 code: "too_long"
             )
         }
@@ -105,18 +105,18 @@ struct Devices: Sendable {
         return try await database.transaction { db in
             let devices = DeviceStore(db: db)
             guard try await devices.set(badge: change.badge, serial, of: user) else { throw Self.notFound }
-            let told = DeviceBadge(
+            let event = DeviceBadge(
                 applicationId: user.application,
                 userId: user.user,
                 deviceId: serial,
                 badge: change.badge
             )
-            try await events.write(told, in: db)
+            try await events.write(event, in: db)
             return try await Self.device(serial, of: devices.owner(user))
         }
     }
 
-    /// Replaces what the app stored about its device, which only the device's owner sees.
+    /// Replaces the data that the app stored about its device, which only the device's owner sees.
     func replaceMeta(_ meta: JSONValue, of serial: String, _ user: User.ID) async throws -> Device {
         let compact = try DraftRules.meta(meta)
         return try await database.transaction { db in
@@ -126,7 +126,7 @@ struct Devices: Sendable {
         }
     }
 
-    /// What the user says about himself, shown with each of his messages; replaced whole.
+    /// Replaces the user's `meta`, which is shown with each of the user's messages.
     func replaceMeta(_ meta: JSONValue, of user: User.ID) async throws -> Device.Owner {
         let compact = try DraftRules.meta(meta)
         return try await database.transaction { db in

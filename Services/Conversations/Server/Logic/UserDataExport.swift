@@ -4,9 +4,9 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What conversations keeps of somebody, as the files of his export: where he is, what he said, and the files he sent.
+/// The export of a user's data: memberships, sent messages and sent files.
 ///
-/// What others said is theirs.
+/// The messages of other users are not part of it.
 struct UserDataExport: Sendable {
     let database: PostgresPool
     let blobs: any BlobStore
@@ -15,7 +15,7 @@ struct UserDataExport: Sendable {
         let store = ExportStore(db: database)
         try await export.json("profile.json", try await store.profile(of: user))
         try await export.list("conversations.json") { try await store.conversations(of: user, after: $0) }
-        // Also those that he has left: what he said there is there still.
+        // Includes conversations that the user has left, because the user's messages are still there.
         var last = Conversation.ID(0)
         while let (found, upTo) = try await store.conversationsWithMessages(by: user, after: last) {
             for conversation in found {

@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Answers `messages/…` about what becomes of a message: edited, deleted, reacted to.
+/// Handles the events `messages/…` that edit, delete and react to messages.
 struct AmendmentEvents: Sendable {
     let lookup: ConversationLookup
     let messages: Messages

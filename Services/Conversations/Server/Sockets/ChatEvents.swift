@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Answers `chats/…`: making, listing, entering and changing chats, which elsewhere are conversations.
+/// Handles the events `chats/…`: creating, listing, joining and changing chats, which are conversations elsewhere.
 struct ChatEvents: Sendable {
     let lookup: ConversationLookup
     let conversations: Conversations
@@ -87,7 +87,7 @@ struct ChatEvents: Sendable {
         try await change(call) { try await blocks.unblock(peerIn: $0, by: call.user, conversations) }
     }
 
-    /// Does something with the chat that the request names, and answers with the chat.
+    /// Runs `body` with the chat that the request names, and responds with the chat.
     private func change(
         _ call: SocketCall,
         _ body: (ConversationToken) async throws -> Conversation

@@ -1,12 +1,12 @@
 import ConversationsAPI
 import Wire
 
-/// What the events `chats/…` say.
+/// The payload of `chats/…` events about one chat.
 struct ChatReference: Decodable, Sendable {
     let chatId: Conversation.ID
 }
 
-/// What a REST request says of the conversation in its path: beside it, the chat.
+/// The payload of an event that combines a chat's id with the body of the corresponding REST request.
 struct InChat<Content: Decodable & Sendable>: Decodable, Sendable {
     let chatId: Conversation.ID
     let content: Content
@@ -18,7 +18,7 @@ struct InChat<Content: Decodable & Sendable>: Decodable, Sendable {
 }
 
 struct ChatQuery: Decodable, Sendable {
-    /// As many as somebody has who is not a program.
+    /// The maximum number of chats in a response, which suffices for a human user.
     private static let maximum: Int64 = 500
 
     let type: String?
@@ -38,7 +38,7 @@ struct ChatQuery: Decodable, Sendable {
     }
 }
 
-/// `{chats}`, and `next` where there are more than are told at once.
+/// The response `{chats}`, with `next` when there are more chats than one response has.
 struct ChatList: Encodable, Sendable {
     let chats: [Conversation]
     let next: String?
@@ -49,7 +49,7 @@ struct ChatList: Encodable, Sendable {
     }
 }
 
-/// As diuit has it: without a white list, or with null, anyone may join.
+/// The payload of `chats/create`; without a white list, or with null, any user may join, as in diuit.
 struct ChatDraft: Decodable, Sendable {
     private enum CodingKeys: CodingKey {
         case label, members, whiteList, meta, type, joinByToken
@@ -73,17 +73,17 @@ struct ChatDraft: Decodable, Sendable {
     }
 }
 
-/// Whom a request is about.
+/// The user that a request is about.
 struct UserReference: Decodable, Sendable {
     let userId: String
 }
 
-/// A chat, and who of its members is there, as far as the one who asks may know.
+/// A chat with the presences of its members, as far as the caller may see them.
 struct ChatDetail: Encodable, Sendable {
     private enum CodingKeys: CodingKey { case presences }
 
     let conversation: Conversation
-    /// As the event `presence` has them.
+    /// Encoded as in the event `presence`.
     let presences: [Presence]
 
     init(_ conversation: Conversation, _ presences: [Presence]) {

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 
 extension ConversationsService {
-    /// What is done about events, by the same rules as routes have.
+    /// Returns the router of socket events, whose handlers follow the same rules as the routes.
     func socketEventRouter(
         _ authenticator: SocketAuthenticator,
         _ settings: ConversationsConfiguration,

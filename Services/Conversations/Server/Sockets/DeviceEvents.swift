@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Answers `devices/…` and `users/…`: how this device is notified, and what its owner says about himself.
+/// Handles the events `devices/…` and `users/…`: a device's push registration and `meta`, and its owner's `meta`.
 struct DeviceEvents: Sendable {
     let devices: Devices
 

@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Answers `messages/…`: what is said and read.
+/// Handles the events `messages/…` that send, list and read messages.
 struct MessageEvents: Sendable {
     let lookup: ConversationLookup
     let messages: Messages

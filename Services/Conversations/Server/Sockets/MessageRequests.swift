@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// What the events `messages/…` say.
+/// The payload of `messages/sendDirect`.
 struct DirectMessageDraft: Decodable, Sendable {
     private enum CodingKeys: CodingKey { case userId }
 
@@ -17,7 +17,7 @@ struct DirectMessageDraft: Decodable, Sendable {
 struct MessageReference: Decodable, Sendable {
     private let messageId: Message.ID
 
-    /// - Throws: `notFound` for what is no message's id.
+    /// - Throws: `notFound` for a number that cannot be a message's id.
     func id() throws -> Message.ID {
         guard messageId.rawValue > 0, messageId.rawValue < 1 << 53 else { throw Messages.notFound }
         return messageId
@@ -54,7 +54,7 @@ struct ChatReadBefore: Decodable, Sendable {
     let before: Moment
 }
 
-/// From where somebody goes on: from a change that he knows, or from a message.
+/// The payload of `messages/sync`, which starts after a change or after a message.
 struct SyncQuery: Decodable, Sendable {
     enum Start {
         case change(Int64)
@@ -74,7 +74,7 @@ struct SyncQuery: Decodable, Sendable {
         case (nil, let seq?): return .seq(seq)
         case (nil, nil): throw APIError.missing("after")
         case (.some, .some):
-            let message = "one goes on after a change or after a seq"
+            let message = "set either \"after\" or \"afterSeq\", not both"
             throw APIError.invalid("afterSeq", message, code: "conflicting_parameters")
         }
     }

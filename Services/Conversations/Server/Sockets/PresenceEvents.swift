@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Answers what is about being there: who writes, who is there, and what one missed while one was not.
+/// Handles the events about typing, presences and missed changes.
 struct PresenceEvents: Sendable {
     let lookup: ConversationLookup
     let conversations: Conversations

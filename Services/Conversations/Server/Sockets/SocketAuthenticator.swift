@@ -5,18 +5,18 @@ import NIOCore
 import SocketIO
 import Wire
 
-/// The rules of signing in by a socket: as one person, for as long as the session lasts, and hearing from then on what
-/// happens.
+/// The rules of signing in by a socket: a socket belongs to one user until the session ends, and receives the user's
+/// events.
 struct SocketAuthenticator: Sendable {
     let verifier: CredentialVerifier
     let devices: Devices
     let slots: SocketLimit
     let delivery: Delivery
-    /// Bytes that a packet may have from then on.
+    /// The maximum bytes of a packet after the sign-in.
     let payloadLimit: Int
     let now: @Sendable () -> Date
 
-    /// Finds out who a credential stands for.
+    /// Returns the user, the session and the device of a credential.
     func verify(_ credential: SocketCredential) async throws -> VerifiedSignIn {
         let identity = try await verifier.identify(credential.token)
         var device = try await devices.signIn(by: identity)
@@ -25,17 +25,20 @@ struct SocketAuthenticator: Sendable {
             user: identity.user,
             session: identity.session,
             device: device,
-            // A jwt is renewed every hour; a session of a customer's account server ends when it was said to.
+            // A JWT is renewed every hour; a session of a customer's account server ends at the time that was set for
+            // it.
             ends: SessionToken.isWellFormed(credential.token) ? identity.expires : nil,
             last: credential.last
         )
     }
 
-    /// Lets him in: from then on he hears what happens, may send more at once, and is asked for nothing else.
+    /// Completes a sign-in: from then on the socket receives events, may send larger packets, and has no sign-in
+    /// timeout.
     ///
-    /// Who sits there already may show a newer credential of his.
+    /// A user who is already signed in may present a newer credential.
     ///
-    /// - Returns: whether the client received every chat that it did not know; nil where it did not say what it knows.
+    /// - Returns: whether the client received every chat that it did not have; nil when the client did not state what
+    ///   it has.
     func finish(_ signIn: VerifiedSignIn, _ socket: Socket, _ socketSession: SocketSession) async throws -> Bool? {
         let former = socketSession.caller
         guard former.map({ $0.user == signIn.user }) ?? true else { throw Self.userMismatch }
@@ -77,7 +80,7 @@ struct SocketAuthenticator: Sendable {
         return connection
     }
 
-    /// The socket is gone.
+    /// Releases the slot and the connection of a closed socket.
     func leave(_ socketSession: SocketSession) {
         guard let caller = socketSession.leave() else { return }
         slots.release(caller.user)
@@ -87,28 +90,28 @@ struct SocketAuthenticator: Sendable {
     private static let userMismatch = APIError(
         .forbidden,
         "user_mismatch",
-        "somebody else is signed in here; open another socket"
+        "another user is signed in on this socket; open another socket"
     )
-    private static let socketClosed = APIError.unavailable("a socket that is closed")
+    private static let socketClosed = APIError.unavailable("the closed socket")
 }
 
-/// Somebody who has shown who he is.
+/// A sign-in with a verified credential.
 struct VerifiedSignIn: Sendable {
     let user: User.ID
     let session: String
     let device: Device
-    /// Nil: when auth says so.
+    /// The end of the session; nil when auth announces it.
     let ends: Date?
-    /// The newest change that the client knows, by conversation; nil where the client does not say what it knows.
+    /// The newest change that the client has, by conversation; nil when the client does not state it.
     let last: [Conversation.ID: Int64]?
 }
 
-/// The answer to `authenticate`: the device, and whether every new chat was announced.
+/// The response to `authenticate`: the device, and whether every new chat was announced.
 struct SignedInDevice: Encodable, Sendable {
     private enum CodingKeys: CodingKey { case complete }
 
     let device: Device
-    /// Nil where the client did not say what it knows.
+    /// Nil when the client did not state what it has.
     let complete: Bool?
 
     func encode(to encoder: any Encoder) throws {

@@ -1,17 +1,17 @@
 import NIOCore
 import Wire
 
-/// A request that somebody signed in makes over a socket.
+/// A request that a signed-in client makes over a socket.
 struct SocketCall: Sendable {
     let caller: SocketCaller
     /// The event's first argument; nil where there is none.
     let payload: ByteBuffer?
 
     var user: User.ID { caller.user }
-    /// Bytes of what it says.
+    /// The bytes of the payload.
     var size: Int { payload?.readableBytes ?? 0 }
 
-    /// What the request says; nothing is as an empty object.
+    /// Decodes the payload; an absent payload counts as an empty object.
     func decode<Payload: Decodable>(
         as type: Payload.Type = Payload.self,
         limits: JSONLimits = .largeWithMeta
@@ -33,11 +33,11 @@ struct SocketCall: Sendable {
     private static let null = ByteBuffer(string: "null").readableBytesView
 }
 
-/// Who is signed in with a socket.
+/// The user who is signed in on a socket.
 struct SocketCaller: Sendable {
     let user: User.ID
     /// The device's serial.
     let device: String
-    /// By which he hears what happens.
+    /// Receives the events of the user's conversations.
     let connection: Connection
 }

@@ -1,10 +1,10 @@
 import Wire
 
-/// Diuit's codes, by which its clients know what became of a request.
+/// Diuit's codes, from which its clients learn the result of a request.
 enum SocketCode {
     static let done = 200
 
-    /// The code of an error; this is the only place that says which.
+    /// Returns the code of an error; this is the only mapping.
     static func of(_ error: APIError) -> Int {
         switch (error.kind, error.code) {
         case (_, "authentication_required"): 498

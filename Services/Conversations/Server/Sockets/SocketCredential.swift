@@ -6,17 +6,17 @@ import NIOHTTP1
 import SocketIO
 import Wire
 
-/// What somebody signs in with as he connects: a credential, and what he knows already.
+/// A client's credential, with the changes that the client already has.
 struct SocketCredential: Sendable {
     let token: String
-    /// The newest change that the client knows, by conversation; nil where the client does not say what it knows.
+    /// The newest change that the client has, by conversation; nil when the client does not state it.
     var last: [Conversation.ID: Int64]?
 }
 
 extension SocketCredential {
-    /// From the connect payload, or else from the header fields; nil where there is none, and `authenticate` is to follow.
+    /// Reads the connect payload, or else the header fields; nil without a credential, when `authenticate` must follow.
     ///
-    /// - Throws: `invalid` for a payload that says something else, `forbidden` for fields that do.
+    /// - Throws: `invalid` for a malformed payload, `forbidden` for malformed header fields.
     init?(_ handshake: SocketHandshake) throws {
         let payload = try SocketCall.decode(ConnectPayload.self, from: handshake.auth, limits: .handshake)
         if let token = payload.token {
@@ -36,7 +36,7 @@ extension SocketCredential {
     }
 }
 
-/// `{token, last: {chatId: change}}`, the `auth` of a client's options.
+/// The connect payload `{token, last: {chatId: change}}`, which is the `auth` of a client's options.
 private struct ConnectPayload: Decodable {
     let token: String?
     let last: [String: Int64]?
@@ -45,15 +45,15 @@ private struct ConnectPayload: Decodable {
 }
 
 extension SocketCredential {
-    /// What a client knows, from the `last` that it sent.
+    /// Parses the `last` that a client sent.
     ///
-    /// - Throws: `invalid` for a key that is no chat's id, or a value that is no change.
+    /// - Throws: `invalid` for a key that is not a chat's id, or for a value that is not a change number.
     fileprivate static func knownChanges(_ last: [String: Int64]) throws -> [Conversation.ID: Int64] {
         var knownChanges: [Conversation.ID: Int64] = [:]
         for (chat, change) in last {
             guard let id = Int64(chat), HistoryQuery.counters.contains(id), HistoryQuery.counters.contains(change)
             else {
-                throw APIError.invalid("last", "\"last\" must have the change that is known of each chat, by its id")
+                throw APIError.invalid("last", "\"last\" must map the ids of chats to change numbers")
             }
             knownChanges[Conversation.ID(id)] = change
         }
@@ -62,7 +62,7 @@ extension SocketCredential {
 }
 
 extension JSONLimits {
-    /// The handshake is decoded on the event loop: as many conversations as 64 kB can name, in an object in an object.
+    /// The limits of the handshake, which is decoded on the event loop: as many conversations as 64 kB can name.
     static let handshake = JSONLimits(bytes: 65_536, values: 10_000, depth: 4)
 }
 

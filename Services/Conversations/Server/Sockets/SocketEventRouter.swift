@@ -5,13 +5,13 @@ import ServiceHost
 import SocketIO
 import Wire
 
-/// Answers what clients say over Socket.IO: lets them in, finds what is to be done about an event, says what came of it.
+/// Handles Socket.IO events: signs clients in, finds the handler of an event, and sends the response.
 ///
 /// The requests of a socket are answered in their order.
 struct SocketEventRouter: Sendable {
     let events: SocketEvents
     let authenticator: SocketAuthenticator
-    /// How long a socket may be open before its user has signed in.
+    /// How long a socket may stay open before its user signs in.
     let authenticateTimeout: TimeAmount
     let rateLimit: SocketRateLimit
     let metrics: SocketMetrics
@@ -23,12 +23,12 @@ struct SocketEventRouter: Sendable {
         namespace.onAnyOther(received)
         namespace.onDisconnect { socket, reason in
             disconnected(socket)
-            // Without the one namespace there is, a connection has no user and no time limit.
+            // Without the only namespace, a connection would have no user and no time limit.
             if reason == .clientNamespaceDisconnect { socket.disconnect(close: true) }
         }
     }
 
-    // MARK: Coming and going
+    // MARK: Connecting and disconnecting
 
     private func connect(_ socket: Socket, _ handshake: SocketHandshake) -> ConnectDecision {
         let socketSession = SocketSession()
@@ -58,7 +58,7 @@ struct SocketEventRouter: Sendable {
         socket.perform { await completeSignIn(signIn, socket, socketSession) }
     }
 
-    /// Lets in who has signed in by his handshake, and tells him so as if he had asked.
+    /// Completes a sign-in by handshake, and emits the response as if the client had sent `authenticate`.
     private func completeSignIn(_ signIn: VerifiedSignIn, _ socket: Socket, _ socketSession: SocketSession) async {
         do {
             let complete = try await authenticator.finish(signIn, socket, socketSession)
@@ -123,7 +123,7 @@ struct SocketEventRouter: Sendable {
         return try SocketResponse(SignedInDevice(device: signIn.device, complete: complete))
     }
 
-    /// Verifies a credential, and counts one that is refused.
+    /// Verifies a credential, and counts rejected credentials.
     private func verify(_ credential: SocketCredential, _ socketSession: SocketSession) async throws -> VerifiedSignIn {
         do {
             return try await authenticator.verify(credential)
@@ -133,10 +133,11 @@ struct SocketEventRouter: Sendable {
         }
     }
 
-    /// How many bad credentials a client may show: the gateway's limits do not see what their verification costs.
+    /// The maximum number of rejected credentials, because the gateway's limits do not cover the cost of their
+    /// verification.
     private static let maximumRefusals = 5
 
-    /// Answers as the client asked for it: by acknowledgement, or by an event of the same name.
+    /// Responds as the client requested: by acknowledgement, or by an event of the same name.
     private func reply(_ response: SocketResponse, to event: SocketEvent, _ socket: Socket) {
         if let acknowledge = event.acknowledgement {
             acknowledge(response.arguments)
@@ -145,7 +146,7 @@ struct SocketEventRouter: Sendable {
         }
     }
 
-    /// What a client calls an event may be anything, and is for nobody's log.
+    /// Returns the event's name for logs and metrics; a name chosen by a client is not logged.
     private func name(of event: String) -> String {
         events.contains(event) ? event : "unknown"
     }
@@ -158,13 +159,17 @@ struct SocketEventRouter: Sendable {
     }
 
     private func apiError(_ error: any Error, _ event: String) -> APIError {
-        if let known = APIError(known: error), known.kind != .internal { return known }
+        if let apiError = APIError(known: error), apiError.kind != .internal { return apiError }
         let name = name(of: event)
         logger.error("socket request failed", metadata: ["event": "\(name)", "error": "\(String(reflecting: error))"])
         return .internal
     }
 
-    private static let notSignedIn = APIError(.forbidden, "authentication_required", "sign in first, with authenticate")
+    private static let notSignedIn = APIError(
+        .forbidden,
+        "authentication_required",
+        "sign in first with the event \"authenticate\""
+    )
     private static let unknown = APIError(.invalid, "unknown_event", "there is no such event")
     private static let tooMany = APIError(.rateLimited, "rate_limited", "too many requests; slow down")
 }

@@ -1,8 +1,8 @@
-/// What is done about each event, by every name it goes by.
+/// The handlers of events, under each name of an event.
 struct SocketEvents: Sendable {
     typealias Handler = @Sendable (SocketCall) async throws -> SocketResponse
 
-    /// Signs in; everything else is for those who have.
+    /// Signs in; every other event requires a sign-in.
     static let authenticate = "authenticate"
 
     private var handlers: [String: Handler] = [:]

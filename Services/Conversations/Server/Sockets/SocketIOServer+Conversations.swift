@@ -6,12 +6,12 @@ import SocketIO
 import Wire
 
 extension SocketIOServer {
-    /// Bytes of a packet before its sender has signed in.
+    /// The maximum bytes of a packet before its client has signed in.
     private static let unauthenticatedPayload = 65_536
-    /// One address may hold one in so many of the sockets with clients that have not signed in.
+    /// One address may hold 1/64 of all sockets with clients that have not signed in.
     private static let shareOfAddress = 64
 
-    /// The server of this service's sockets.
+    /// Creates the server of this service's sockets.
     convenience init(_ settings: ConversationsConfiguration) {
         var configuration = SocketIOConfiguration(
             pingInterval: settings.pingInterval,
@@ -27,14 +27,14 @@ extension SocketIOServer {
         configuration.unjoinedKey = { Self.network(of: $0, from: $1, behind: gateway) }
         configuration.limits.payloadBytes = settings.socketPayloads
         configuration.limits.bufferedBytes = settings.socketBuffer
-        // An event is an array around its payload, of which `WireJSON` says itself that it is too deep.
+        // An event is an array around its payload, whose depth `WireJSON` checks.
         configuration.limits.depth = JSONValidator.maximumDepth + 8
         let own = Base64URL.random(bytes: 5).prefix(Self.tagLength)
         configuration.sessionTag = { Self.tag($0) ?? String(own) }
         self.init(configuration: configuration)
     }
 
-    /// The client's address (of IPv6 its /64); nil for a client on this machine, which counts by nothing.
+    /// Returns the client's address (for IPv6, its /64); nil for a client on this machine, which has no limit.
     private static func network(
         of head: HTTPRequestHead,
         from peer: SocketAddress?,
@@ -48,7 +48,7 @@ extension SocketIOServer {
 
     private static let tagLength = 6
 
-    /// What the gateway calls this instance: it brings later requests of a session here by it.
+    /// Returns the gateway's name for this instance, by which it routes later requests of a session here.
     private static func tag(_ head: HTTPRequestHead) -> String? {
         guard let tag = head.headers.first(name: "x-roost-instance"), tag.utf8.count == tagLength,
             tag.utf8.allSatisfy({ Base64URL.isDigit($0) })
@@ -56,7 +56,7 @@ extension SocketIOServer {
         return tag
     }
 
-    /// What puts it before the routes of the service.
+    /// Installs the socket server before the routes of the service.
     var gate: ConnectionGate {
         ConnectionGate(
             install: { channel, next, taken in

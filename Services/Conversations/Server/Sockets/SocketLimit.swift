@@ -1,7 +1,7 @@
 import Locks
 import Wire
 
-/// How many sockets each user has at this instance.
+/// The limit of each user's sockets at this instance.
 final class SocketLimit: Sendable {
     private let capacity: Int
     private let counts = Lock<[User.ID: Int]>([:])
@@ -10,11 +10,11 @@ final class SocketLimit: Sendable {
         self.capacity = capacity
     }
 
-    /// - Throws: `rateLimited` where the user has as many as he may.
+    /// - Throws: `rateLimited` when the user has the maximum number of sockets.
     func acquire(_ user: User.ID) throws {
         try counts.withLock { counts in
             guard counts[user, default: 0] < capacity else {
-                throw APIError(.rateLimited, "too_many_sockets", "you have \(capacity) sockets already")
+                throw APIError(.rateLimited, "too_many_sockets", "a user may have at most \(capacity) sockets")
             }
             counts[user, default: 0] += 1
         }

@@ -3,7 +3,7 @@ import Metrics
 import NIOCore
 import Synchronization
 
-/// What is counted of sockets and what they ask.
+/// The metrics of sockets and their requests.
 final class SocketMetrics: Sendable {
     private struct Key: Hashable {
         let event: String
@@ -19,7 +19,7 @@ final class SocketMetrics: Sendable {
 
     func closed() { gauge.record(open.subtract(1, ordering: .relaxed).newValue) }
 
-    /// Counts an answer; `event` is one of those there are, or `unknown`.
+    /// Records a response; `event` is the name of a known event, or `unknown`.
     func recordResponse(_ event: String, _ code: Int, since began: NIODeadline) {
         durations.recordNanoseconds((NIODeadline.now() - began).nanoseconds)
         requests.withLock { requests in

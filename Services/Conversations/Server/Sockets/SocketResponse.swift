@@ -4,12 +4,12 @@ import NIOCore
 import SocketIO
 import Wire
 
-/// What a request is answered with: `{code: 200}` and the object's own keys beside it, or `{code, codeName, error}`.
+/// The response to a request: `{code: 200}` with the object's own keys beside it, or `{code, codeName, error}`.
 struct SocketResponse: Sendable {
     let code: Int
     let json: ByteBuffer
 
-    /// - Parameter object: the JSON of an object, which has no `code` of its own.
+    /// - Parameter object: the JSON of an object without a `code`.
     init(object: ByteBuffer) {
         var object = object
         code = SocketCode.done

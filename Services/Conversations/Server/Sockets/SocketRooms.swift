@@ -2,7 +2,7 @@ import ConversationsAPI
 import SocketIO
 import Wire
 
-/// The sockets that are signed in here, as delivery sees them: a conversation is a room of its number.
+/// The signed-in sockets of this instance, as delivery uses them; a conversation is a room with its number.
 struct SocketRooms: DeliveryRooms {
     let namespace: Namespace
 

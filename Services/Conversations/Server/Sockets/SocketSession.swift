@@ -3,13 +3,13 @@ import NIOCore
 import SocketIO
 import Wire
 
-/// What is kept with a socket: who has signed in by it, how often it asks, and what ends it.
+/// The state of a socket: its sign-in, its rate limit and its end.
 final class SocketSession: Sendable {
     enum Key: SocketDataKey { typealias Value = SocketSession }
 
     private enum SignInState {
         case signedOut
-        /// He has shown who he is in his handshake, and is about to be let in.
+        /// The credential of the handshake is verified, and the sign-in is about to be completed.
         case verified(VerifiedSignIn)
         case signedIn(SocketCaller)
         case closed
@@ -17,11 +17,11 @@ final class SocketSession: Sendable {
 
     private struct State {
         var signInState = SignInState.signedOut
-        /// What closes the socket when its time is over: the time to sign in, or the session's.
+        /// Closes the socket when the time to sign in, or the session, is over.
         var end: Scheduled<Void>?
-        /// When all that may be asked at once may be asked again.
+        /// The time at which a full burst of requests is available again.
         var replenishedAt = NIODeadline.uptimeNanoseconds(0)
-        /// How many credentials were refused.
+        /// The number of rejected credentials.
         var refusals = 0
     }
 
@@ -31,17 +31,17 @@ final class SocketSession: Sendable {
         state.withLock { state in if case .signedIn(let caller) = state.signInState { caller } else { nil } }
     }
 
-    /// Holds the place for who has shown who he is.
+    /// Stores the verified sign-in of the handshake.
     func hold(_ signIn: VerifiedSignIn) {
         state.withLock { $0.signInState = .verified(signIn) }
     }
 
-    /// Whoever the place is held for.
+    /// The verified sign-in that is not completed yet.
     var signIn: VerifiedSignIn? {
         state.withLock { state in if case .verified(let signIn) = state.signInState { signIn } else { nil } }
     }
 
-    /// Seats somebody; false: the socket is gone.
+    /// Records the signed-in caller; returns false when the socket is closed.
     func activate(_ caller: SocketCaller) -> Bool {
         state.withLock { state in
             if case .closed = state.signInState { return false }
@@ -50,7 +50,7 @@ final class SocketSession: Sendable {
         }
     }
 
-    /// The socket is gone: whose it was.
+    /// Records that the socket is closed; returns its signed-in caller.
     func leave() -> SocketCaller? {
         let (signInState, end) = state.withLock { state in
             defer { (state.signInState, state.end) = (.closed, nil) }
@@ -61,7 +61,7 @@ final class SocketSession: Sendable {
         return caller
     }
 
-    /// Ends the socket in some time, unless something else is said about it before; nil: not by itself.
+    /// Closes the socket after `time` unless a later call replaces it; nil only cancels an earlier call.
     func end(_ socket: Socket, in time: TimeAmount?) {
         let next = time.map { time in socket.eventLoop.scheduleTask(in: time) { socket.disconnect(close: true) } }
         let former = state.withLock { state -> Scheduled<Void>? in
@@ -72,12 +72,12 @@ final class SocketSession: Sendable {
         former?.cancel()
     }
 
-    /// Counts a refused credential.
+    /// Counts a rejected credential.
     func countRefusal() { state.withLock { $0.refusals += 1 } }
 
     var refusals: Int { state.withLock(\.refusals) }
 
-    /// Whether it may ask once more, as often as `rateLimit` says.
+    /// Returns whether the socket may make another request within `rateLimit`.
     func allowsRequest(_ rateLimit: SocketRateLimit, now: NIODeadline = .now()) -> Bool {
         guard let interval = rateLimit.interval else { return true }
         return state.withLock { state in
@@ -89,9 +89,9 @@ final class SocketSession: Sendable {
     }
 }
 
-/// How often one socket may ask: so many times a second on average, and ten seconds' worth at once.
+/// The rate limit of one socket: a number of requests per second on average, with a burst of ten seconds' worth.
 struct SocketRateLimit: Sendable {
-    /// In which one request is earned back; nil: it may ask as it likes.
+    /// The time in which one request becomes available; nil for no limit.
     let interval: TimeAmount?
     let window = TimeAmount.seconds(10)
 

@@ -1,41 +1,41 @@
 import Locks
 import Postgres
 
-/// Has PostgreSQL look at the tables again while they are young and growing fast.
+/// Runs ANALYZE on tables that are small and growing fast.
 ///
-/// Connections keep the plans they have made, and a plan made for an almost empty table may pick an index that is no
-/// better than another there, and is a thousand times worse for a conversation of a thousand messages. ANALYZE makes
-/// every connection plan anew. Autovacuum does it too, but only a minute later; from some size on that is soon enough.
+/// Connections keep the plans they have made. A plan for an almost empty table may use an index that is no better than
+/// another there. For a conversation of a thousand messages that index is a thousand times slower. ANALYZE makes all
+/// connections plan again. Autovacuum does so a minute later, which is early enough for a large table.
 final class AutoAnalyze: Sendable {
-    /// In bytes.
+    /// The table sizes between which ANALYZE runs, in bytes.
     private static let smallest = 65_536
     private static let grown = 1 << 30
 
     private static let tables = ["conversations", "heads", "members", "messages", "search_entries"]
 
     private let database: PostgresPool
-    /// Each table's size at the last look.
-    private let known = Lock<[String: Int]>([:])
+    /// Each table's size at its last ANALYZE.
+    private let analyzedSizes = Lock<[String: Int]>([:])
 
     init(database: PostgresPool) {
         self.database = database
     }
 
-    /// Looks at the tables that have doubled since the last look.
+    /// Analyzes the tables that have doubled in size since their last ANALYZE.
     ///
-    /// At those alone: to look at one that is still empty would have it planned for as empty.
+    /// Other tables are left out: ANALYZE of an empty table would cause plans for an empty table.
     func run() async throws {
-        let known = known.withLock { $0 }
-        guard Self.tables.contains(where: { known[$0, default: 0] < Self.grown }) else { return }
+        let analyzedSizes = analyzedSizes.withLock { $0 }
+        guard Self.tables.contains(where: { analyzedSizes[$0, default: 0] < Self.grown }) else { return }
         let sizes = try await database.all(
             "SELECT name, pg_relation_size(name::regclass) AS bytes FROM unnest(\(Self.tables)) AS name",
             as: { (table: try $0.string("name"), bytes: try $0.int("bytes")) }
         )
         for (table, bytes) in sizes {
-            let last = known[table, default: 0]
+            let last = analyzedSizes[table, default: 0]
             guard last < Self.grown, bytes >= max(Self.smallest, 2 * last) else { continue }
             _ = try await database.execute("ANALYZE \(identifier: table)")
-            self.known.withLock { $0[table] = bytes }
+            self.analyzedSizes.withLock { $0[table] = bytes }
         }
     }
 }

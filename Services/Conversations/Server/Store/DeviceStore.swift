@@ -3,11 +3,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `devices`, and what users say about themselves.
+/// The table `devices`, and the `meta` of users.
 struct DeviceStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Somebody with all his devices, the oldest first; nil for whom nobody has heard of.
+    /// Returns a user with all devices, the oldest first; nil for an unknown user.
     func owner(_ user: User.ID) async throws -> Device.Owner? {
         let rows = try await db.execute(
             """
@@ -28,7 +28,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// It was seen again.
+    /// Records that the device was seen again.
     func note(_ serial: String, of user: User.ID, seenAt now: Date) async throws {
         try await db.run(
             """
@@ -38,7 +38,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// When a device was last seen, and the session whose push registration it has.
+    /// The time when a device was last seen, and the session whose push registration it has.
     struct StoredRegistration: Sendable {
         var seenAt: Date
         var session: String?
@@ -54,10 +54,10 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Applies the push registration of a session's sign-in, unless the session applied one before: a later one by
-    /// `devices/updatePushToken` stays.
+    /// Applies the push registration of a session's sign-in, unless the session has already applied one: a later token
+    /// from `devices/updatePushToken` stays.
     ///
-    /// A session that named no token ends the registration of the device's session before, as it does in push.
+    /// A session without a token ends the registration of the device's previous session, as it does in push.
     func register(
         pushToken: String?,
         platform: String?,
@@ -76,7 +76,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds a device; those that were seen longest ago go where there are more than `limit`.
+    /// Adds a device; beyond `limit` devices of the user, those seen longest ago are deleted.
     func insert(_ serial: String, of user: User.ID, at now: Date, limit: Int) async throws {
         try await db.run(
             """
@@ -97,9 +97,9 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Where the device is notified from now on; the platform stays where none is named.
+    /// Sets the device's push token; without a platform, the stored platform remains.
     ///
-    /// False: there is no such device, or no platform is known.
+    /// Returns false when the device does not exist, or when it has no platform.
     func set(
         pushToken: String,
         platform: String?,
@@ -119,7 +119,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// False: there is no such device.
+    /// Returns false when the device does not exist.
     func set(badge: Int64, _ serial: String, of user: User.ID) async throws -> Bool {
         try await db.run(
             """
@@ -129,7 +129,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Replaces the device's meta, compact JSON; false if there is no such device.
+    /// Replaces the device's `meta`, compact JSON; returns false when the device does not exist.
     func set(meta: String?, _ serial: String, of user: User.ID) async throws -> Bool {
         try await db.run(
             """
@@ -139,7 +139,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Compact JSON; replaced whole.
+    /// Replaces the user's `meta`, compact JSON.
     func set(meta: String?, of user: User.ID) async throws {
         try await db.run(
             """
@@ -151,7 +151,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
 }
 
 extension Device.Summary {
-    /// Nil for the row of somebody without a device.
+    /// Nil for the row of a user without a device.
     fileprivate init?(row: PostgresRow) throws {
         guard let number: Int64 = try row.decodeIfPresent("device_number") else { return nil }
         let pushToken = try row.optionalString("push_token")

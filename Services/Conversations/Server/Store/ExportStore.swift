@@ -4,11 +4,11 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What conversations keeps of somebody, out of all its tables, for his export: where he is, and what he himself said.
+/// A user's data in all tables of the service, for the export: memberships and the user's own messages.
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Conversations looked at in one statement.
+    /// The number of conversations that one statement scans.
     private static var batch: Int { 1_000 }
 
     func profile(of user: User.ID) async throws -> [JSONValue] {
@@ -39,8 +39,8 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those that he is in.
-    func conversations(of user: User.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+    /// Returns the conversations that the user is a member of.
+    func conversations(of user: User.ID, after cursor: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
             SELECT ARRAY[members.conversation_id] AS place, json_build_object(
@@ -51,7 +51,7 @@ struct ExportStore<Executor: PostgresExecutor> {
             )::text AS row
             FROM members JOIN conversations ON conversations.conversation_id = members.conversation_id
             WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
-                AND members.conversation_id > \(place?.first ?? 0)
+                AND members.conversation_id > \(cursor?.first ?? 0)
             ORDER BY members.conversation_id
             LIMIT \(ExportPages.limit)
             """,
@@ -59,7 +59,8 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The next conversations that he has spoken in, of the application's, and the last that was looked at; nil: there is none.
+    /// Scans the next conversations for messages of the user; returns matches and the last one scanned, or nil at the
+    /// end.
     func conversationsWithMessages(
         by user: User.ID,
         after conversation: Conversation.ID
@@ -81,25 +82,25 @@ struct ExportStore<Executor: PostgresExecutor> {
         return rows.last.map { last in (rows.filter(\.isFound).map(\.id), last.id) }
     }
 
-    /// What he said in one, with the files by the names that they have in the export.
+    /// Returns the user's messages in a conversation, with files under the names that they have in the export.
     func messages(
         by user: User.ID,
         in conversation: Conversation.ID,
-        after place: [Int64]?
+        after cursor: [Int64]?
     ) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
             SELECT ARRAY[seq] AS place, json_build_object(
                 'seq', seq, 'mime', mime, 'encoding', encoding, 'meta', meta::json, 'replyTo', reply_to,
                 'data', CASE encoding WHEN 'url' THEN 'files/' || conversation_id || '-' || seq ELSE data END,
-                -- Behind the key and the size, of a file that came with one.
+                -- The name follows the key and the size, if the file came with a name.
                 'name', CASE encoding WHEN 'url' THEN nullif(regexp_replace(data, '^[^ ]+ [^ ]+ ', ''), '') END,
                 'createdAt', \(unsafe: ExportPages.time("created_at")),
                 'editedAt', \(unsafe: ExportPages.time("edited_at")),
                 'deletedAt', \(unsafe: ExportPages.time("deleted_at"))
             )::text AS row
             FROM messages
-            WHERE conversation_id = \(conversation) AND sender_id = \(user.user) AND seq > \(place?.first ?? 0)
+            WHERE conversation_id = \(conversation) AND sender_id = \(user.user) AND seq > \(cursor?.first ?? 0)
             ORDER BY seq
             LIMIT \(ExportPages.limit)
             """,
@@ -107,7 +108,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The next files that he sent there.
+    /// Returns the next files that the user sent in a conversation.
     func files(
         by user: User.ID,
         in conversation: Conversation.ID,

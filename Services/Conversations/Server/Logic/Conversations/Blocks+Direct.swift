@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Blocking whom one talks to, by the conversation one has with him.
+/// Blocking the other member of a direct conversation by the conversation's token.
 extension Blocks {
     func block(
         peerIn token: ConversationToken,
@@ -32,7 +32,7 @@ extension Blocks {
             throw APIError(
                 .unprocessable,
                 "direct_required",
-                "in a group there is nobody to block by it; block the user"
+                "only a direct conversation can be blocked; block the user instead"
             )
         }
         return other

@@ -4,14 +4,15 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of blocking: who is blocked says nothing more in a direct conversation, and finds it out when he tries.
+/// The rules of blocking: a blocked user cannot write in the direct conversation, and learns of the block only by
+/// trying.
 struct Blocks: Sendable {
     let database: PostgresPool
     let users: KnownUsers
     let cursors: CursorSigner
     let events: EventOutbox
 
-    /// How many somebody may block.
+    /// The maximum number of users that one user may block.
     static let maximum = 10_000
     private static let list = "blocks"
     private static let blockedPeersLimit = 1_000
@@ -21,16 +22,18 @@ struct Blocks: Sendable {
             throw APIError.missing("userId")
         }
         guard !name.isExactly(user.user) else {
-            throw APIError(.unprocessable, "cannot_block_self", "nobody blocks himself")
+            throw APIError(.unprocessable, "cannot_block_self", "a user cannot block their own account")
         }
         return try await database.transaction { db in
             let direct = try await lockDirect(of: user, and: name, on: db)
             let store = BlockStore(db: db)
-            if let known = try await store.find(name, by: user) { return known }
+            if let existing = try await store.find(name, by: user) { return existing }
             guard try await store.count(of: user, upTo: Self.maximum) < Self.maximum else {
-                throw APIError(.unprocessable, "too_many_blocks", "one may block \(Self.maximum) people")
+                throw APIError(.unprocessable, "too_many_blocks", "a user may block at most \(Self.maximum) users")
             }
-            guard let block = try await store.insert(name, by: user) else { throw APIError.unavailable("the list") }
+            guard let block = try await store.insert(name, by: user) else {
+                throw APIError.unavailable("the block list")
+            }
             if let direct { try await MemberStore(db: db).set(blocked: true, name, in: direct.id) }
             let event = UserBlocked(applicationId: user.application, userId: user.user, blockedId: name)
             try await events.write(event, in: db)
@@ -70,12 +73,13 @@ struct Blocks: Sendable {
         )
     }
 
-    /// Everybody's, for a service that keeps a copy and begins to.
+    /// Returns entries of all block lists, for a service that starts to keep a copy.
     func list(after last: ListedBlock) async throws -> ListedBlocks {
         ListedBlocks(blocks: try await BlockStore(db: database.reads).all(after: last, limit: Self.blockedPeersLimit))
     }
 
-    /// Nobody makes the two a conversation meanwhile; the one they have takes no message.
+    /// Locks the pair, so that no other transaction creates their conversation, and locks an existing conversation, so
+    /// that it accepts no message meanwhile.
     private func lockDirect(
         of user: User.ID,
         and other: String,

@@ -2,9 +2,9 @@ import ConversationsAPI
 import Postgres
 import Wire
 
-/// Direct conversations: of exactly two members, one for each pair, and nobody's to administer.
+/// Direct conversations: they have exactly two members, one conversation per pair, and no admins.
 extension Conversations {
-    /// The conversation of the two, made if need be, whoever of them asks and however often.
+    /// Returns the pair's conversation and creates it if necessary; repeated calls by either user return the same one.
     func openDirect(_ draft: ConversationDraft, by user: User.ID) async throws -> Conversation {
         guard draft.whiteList == nil else { throw Self.groupsOnly("whiteList") }
         guard draft.joinByToken != true else { throw Self.groupsOnly("joinByToken") }
@@ -12,14 +12,14 @@ extension Conversations {
         let meta = try DraftRules.meta(draft.meta)
         let others = try await requireUsers(draft.members, of: user, field: "members").filter { $0 != user.user }
         guard others.count == 1, let other = others.first else {
-            throw APIError.invalid("members", "a direct conversation has one member besides its maker")
+            throw APIError.invalid("members", "a direct conversation needs exactly one other member")
         }
         let pair = Pair(user, other)
         let reads = database.reads
         if let token = try await DirectStore(db: reads).conversation(of: pair),
-            let known = try await ConversationStore(db: reads).view(token, for: user)
+            let existing = try await ConversationStore(db: reads).view(token, for: user)
         {
-            return known
+            return existing
         }
         let new = NewConversation(
             creator: user,
@@ -64,11 +64,11 @@ extension Conversations {
     static let groupRequired = APIError(
         .unprocessable,
         "group_required",
-        "this is not done in a conversation of two: it has no admins, and nobody comes or goes"
+        "not available in direct conversations: they have fixed members and no admins"
     )
-    static let blocked = APIError(.forbidden, "blocked", "who is blocked says nothing here")
+    static let blocked = APIError(.forbidden, "blocked", "the other user has blocked you")
 
     private static func groupsOnly(_ field: String) -> APIError {
-        .invalid(field, "\"\(field)\" is for groups", code: "group_required")
+        .invalid(field, "\"\(field)\" is allowed only for groups", code: "group_required")
     }
 }

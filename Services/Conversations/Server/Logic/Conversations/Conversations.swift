@@ -4,20 +4,20 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of conversations: who makes, sees, renames and enters them.
+/// The rules of conversations: creating, showing, listing and changing them.
 struct Conversations: Sendable {
     let database: PostgresPool
     let users: KnownUsers
     let cursors: CursorSigner
     let links: FileLinks
-    /// Nil: conversations are shown without profiles.
+    /// Nil shows conversations without profiles.
     var profiles: MemberProfiles?
     var events = EventOutbox.none
     let maximumMembers: Int
-    /// Tells the instances what changed; nil where nobody is to be told.
+    /// Notifies the instances of changes; nil when no instance needs notifications.
     var changeNotifier: ChangeNotifier?
 
-    /// A group has a name unless it `mayBeUnnamed`, as diuit's may.
+    /// Creates a conversation; a group needs a label unless it `mayBeUnnamed`, as diuit's clients allow.
     func create(
         _ draft: ConversationDraft,
         by creator: User.ID,
@@ -32,7 +32,7 @@ struct Conversations: Sendable {
         let meta = try DraftRules.meta(draft.meta)
         let members = try await requireUsers(draft.members, of: creator, field: "members").filter { $0 != creator.user }
         guard members.count < maximumMembers else { throw Self.full }
-        // Left out: nobody by id, everybody by token.
+        // An absent white list admits no user by id and every user by token.
         let whiteList = try await requireUsers(draft.whiteList ?? .only([]), of: creator)
         let new = NewConversation(
             creator: creator,
@@ -102,7 +102,7 @@ struct Conversations: Sendable {
         with whiteList: WhiteList,
         by user: User.ID
     ) async throws -> Conversation {
-        // Who may not do it is told so before anything is said about the users he named.
+        // Users without admin rights receive this error before any error about the named users.
         try await requireAdmin(token, user)
         let whiteList = try await requireUsers(whiteList, of: user)
         return try await change(token, by: user, asAdmin: true) { db, _ in
@@ -118,7 +118,7 @@ struct Conversations: Sendable {
         }
     }
 
-    /// Whether `user` is notified of messages here.
+    /// Sets whether `user` receives notifications of messages here.
     func setPush(_ isEnabled: Bool, in token: ConversationToken, for user: User.ID) async throws -> Conversation {
         try await change(token, by: user) { db, _ in
             try await MemberStore(db: db).set(pushEnabled: isEnabled, user.user, in: token.id)
@@ -126,26 +126,26 @@ struct Conversations: Sendable {
     }
 
     static let notFound = APIError(.notFound, "conversation_not_found", "there is no such conversation")
-    static let full = APIError(.unprocessable, "too_many_members", "the conversation has no room for more members")
+    static let full = APIError(.unprocessable, "too_many_members", "the conversation has the maximum number of members")
 
-    /// Adds the names and pictures of the members; never in a transaction, since auth may be asked.
+    /// Adds the names and pictures of the members; never in a transaction, because it may call auth.
     func withProfiles(_ conversation: Conversation, for user: User.ID) async -> Conversation {
         await profiles?.adding(to: conversation, of: user.application) ?? conversation
     }
 
-    /// As it goes out; not found for who does not see it.
+    /// Returns the conversation with signed links; throws `notFound` for nil, which the user cannot see.
     func visible(_ conversation: Conversation?) throws -> Conversation {
         guard let conversation else { throw Self.notFound }
         return links.signed(conversation)
     }
 }
 
-// What changes a conversation, here and in `Members`.
+// Changes to a conversation, used here and in `Members`.
 extension Conversations {
-    /// Runs `body` under the conversation's lock for a member of it, and answers with the conversation as it is then.
+    /// Runs `body` under the conversation's lock for a member, and returns the conversation as it is afterwards.
     ///
-    /// - Throws: `notFound` for who is no member, `unprocessable` for what is done in groups alone, `forbidden` for who
-    ///   is no admin where one is asked for.
+    /// - Throws: `notFound` for a user outside of the conversation, `unprocessable` for a group operation in a direct
+    ///   conversation, `forbidden` for a member without admin rights when `asAdmin` is true.
     func change(
         _ token: ConversationToken,
         by user: User.ID,
@@ -167,7 +167,7 @@ extension Conversations {
         return await withProfiles(changed, for: user)
     }
 
-    /// Takes the conversation's lock, then reads what decides; it stays true until the transaction ends.
+    /// Locks the conversation, then reads the user's membership, which cannot change until the transaction ends.
     func membership(
         _ token: ConversationToken,
         of user: User.ID,
@@ -179,7 +179,7 @@ extension Conversations {
         return membership
     }
 
-    /// A look ahead, without a lock: so that who may not do something learns nothing else.
+    /// Checks without a lock that the user is an admin, so that other users receive no later error.
     func requireAdmin(_ token: ConversationToken, _ user: User.ID) async throws {
         let membership = try await ConversationStore(db: database.reads).membership(token, of: user)
         guard let membership, let isAdmin = membership.isAdmin else { throw Self.notFound }
@@ -187,26 +187,30 @@ extension Conversations {
         guard isAdmin else { throw Self.adminRequired }
     }
 
-    /// - Throws: `blocked` where `user` has blocked one of the others, or one of them has blocked `user`.
+    /// - Throws: `blocked` when a block in either direction separates `user` from one of `others`.
     func requireNoBlock(between user: User.ID, and others: [String], on db: PostgresTransaction) async throws {
         guard try await BlockStore(db: db).blockedPeers(from: user, among: others).isEmpty else {
-            throw APIError(.forbidden, Self.blocked.code, "no user is added across a block")
+            throw APIError(.forbidden, Self.blocked.code, "a user cannot be added across a block")
         }
     }
 
-    /// As many as one request may name, all of them somebody's.
+    /// Returns the canonical ids of the named users, which all exist and are at most as many as one request may name.
     func requireUsers(_ named: [String], of user: User.ID, field: String) async throws -> [String] {
         guard named.count <= DraftRules.maximumNamed else {
-            throw APIError.invalid(field, "\"\(field)\" may name \(DraftRules.maximumNamed) users", code: "too_many")
+            throw APIError.invalid(
+                field,
+                "\"\(field)\" may name at most \(DraftRules.maximumNamed) users",
+                code: "too_many"
+            )
         }
         return try await users.require(named, of: user.application, field: field)
     }
 
     private func requireUsers(_ whiteList: WhiteList, of user: User.ID) async throws -> [String]? {
         guard let named = whiteList.users else { return nil }
-        let known = try await requireUsers(named, of: user, field: "whiteList")
-        try DraftRules.whiteListSize(known)
-        return known
+        let existing = try await requireUsers(named, of: user, field: "whiteList")
+        try DraftRules.whiteListSize(existing)
+        return existing
     }
 
     static let adminRequired = APIError(.forbidden, "admin_required", "only an admin of the conversation may do this")

@@ -3,11 +3,11 @@ import Foundation
 import ServiceHost
 import Wire
 
-/// What a label, a `meta`, a white list and a message may be.
+/// The rules for labels, `meta`, white lists and messages.
 enum DraftRules {
     static let maximumText = 65_536
     static let maximumMeta = 5_120
-    /// How many userIds one request may name, so that asking auth about them stays short.
+    /// The maximum number of userIds in one request, which keeps auth's check short.
     static let maximumNamed = 1_000
 
     static func label(_ label: String) throws -> String {
@@ -15,13 +15,13 @@ enum DraftRules {
         return try length(label, atMost: 255, "label")
     }
 
-    /// Empty where there is none.
+    /// Returns an empty string for an absent label.
     static func optionalLabel(_ label: String?) throws -> String {
         guard let label, !label.isEmpty else { return "" }
         return try self.label(label)
     }
 
-    /// Compact JSON of an object; nil for null.
+    /// Returns the compact JSON of an object; nil for null.
     static func meta(_ meta: JSONValue?, field: String = "meta") throws -> String? {
         switch meta {
         case nil, .null: return nil
@@ -36,25 +36,32 @@ enum DraftRules {
         }
     }
 
-    /// Of Roost's own accounts and of a customer's alike.
+    /// Accepts the ids of Roost's own accounts and of a customer's users.
     static func userID(_ user: String, field: String) throws -> String {
         guard !user.isEmpty else { throw APIError.missing(field) }
         return try length(user, atMost: 255, field)
     }
 
-    /// A system message must be able to carry it, also as PostgreSQL writes it once a name was taken out: with a space
-    /// behind each comma and colon.
+    /// Checks that a system message can carry the list.
+    ///
+    /// Once a name is removed, PostgreSQL writes the JSON with a space behind each comma and colon, so these spaces
+    /// count.
     static func whiteListSize(_ users: [String]?) throws {
         let spaces = (users?.count ?? 0) + 3
         guard try SystemEvent.whiteListUpdated(users).data().utf8.count + spaces <= maximumText else {
-            throw APIError(.tooLarge, "white_list_too_long", "the white list is too long", field: "whiteList")
+            throw APIError(
+                .tooLarge,
+                "white_list_too_long",
+                "\"whiteList\" may have at most \(maximumText) bytes as JSON",
+                field: "whiteList"
+            )
         }
     }
 
     static func text(_ data: String) throws -> String {
         guard !data.isEmpty else { throw APIError.missing("data") }
         guard data.utf8.count <= maximumText else {
-            throw APIError(.tooLarge, "text_too_long", "a text may have \(maximumText) bytes", field: "data")
+            throw APIError(.tooLarge, "text_too_long", "\"data\" may have at most \(maximumText) bytes", field: "data")
         }
         return data
     }
@@ -63,10 +70,10 @@ enum DraftRules {
         guard let mime else { return "text/plain" }
         let isPlain = mime.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         guard isPlain, (3...255).contains(mime.utf8.count), mime.dropFirst().dropLast().contains("/") else {
-            throw APIError.invalid("mime", "\"mime\" must be a media type, as text/plain")
+            throw APIError.invalid("mime", "\"mime\" must be a media type such as text/plain")
         }
         guard mime.prefix(while: { $0 != ";" }).trimmingCharacters(in: .whitespaces).lowercased() != SystemEvent.mime
-        else { throw APIError.invalid("mime", "this media type is the system's own") }
+        else { throw APIError.invalid("mime", "\"mime\" must not be the media type of system messages") }
         return mime
     }
 
@@ -88,9 +95,9 @@ enum DraftRules {
         return try length(id, atMost: 255, "clientMessageId")
     }
 
-    /// One emoji as Unicode has them (UTS #51): a symbol, a flag, a keycap, or several joined to one.
+    /// Accepts one emoji as defined by Unicode UTS #51: a symbol, a flag, a keycap, or a joined sequence.
     static func emoji(_ text: String) throws -> String {
-        // The length first: normalising a long text may take the square of it.
+        // The length is checked first, because normalizing a long text may take quadratic time.
         let text = text.utf8.count <= 256 ? text.precomposedStringWithCanonicalMapping : ""
         guard text.utf8.count <= 64, text.count == 1, let character = text.first, character.isOneEmoji else {
             throw APIError.invalid("emoji", "\"emoji\" must be one emoji")
@@ -98,14 +105,14 @@ enum DraftRules {
         return text
     }
 
-    /// What the notification is to say, as compact JSON; nil where nothing is said about it.
+    /// Returns the notification's fields as compact JSON; nil when the draft has none.
     static func push(_ draft: MessageDraft) throws -> String? {
         var fields: [String: JSONValue] = [:]
         if let text = draft.pushMessage { fields["message"] = .string(try length(text, atMost: 4_096, "pushMessage")) }
         if let title = draft.pushTitle { fields["title"] = .string(try length(title, atMost: 255, "pushTitle")) }
         if try meta(draft.pushPayload, field: "pushPayload") != nil { fields["payload"] = draft.pushPayload }
         if case .object(let payload) = draft.pushPayload, payload[MessageNotification.reservedKey] != nil {
-            throw APIError.invalid("pushPayload", "\"pushPayload\" may not have \"aps\", which is Apple's own")
+            throw APIError.invalid("pushPayload", "\"pushPayload\" must not contain \"aps\", which Apple reserves")
         }
         switch draft.badge {
         case .number(let number):
@@ -121,9 +128,9 @@ enum DraftRules {
     }
 
     private static func length(_ text: String, atMost maximum: Int, _ field: String) throws -> String {
-        // Bytes are counted first, since they are free: a text of so few bytes has no more characters.
+        // The bytes are counted first, at no cost: a text has no more characters than bytes.
         guard text.utf8.count <= maximum || text.unicodeScalars.count <= maximum else {
-            throw APIError.invalid(field, "\"\(field)\" may have \(maximum) characters", code: "too_long")
+            throw APIError.invalid(field, "\"\(field)\" may have at most \(maximum) characters", code: "too_long")
         }
         return text
     }
@@ -132,11 +139,11 @@ enum DraftRules {
 extension JSONLimits {
     private static let fields = ["meta": DraftRules.maximumMeta, "pushPayload": DraftRules.maximumMeta]
 
-    /// A request with `meta`, whose size is checked before it is decoded.
+    /// The limits of a request with `meta`, whose size is checked before it is decoded.
     static let withMeta = body.limiting(fields)
-    /// A message's text, a white list, or a list of members, beside `meta`.
+    /// The limits of a message's text, a white list or a list of members, beside `meta`.
     static let largeWithMeta = large.limiting(fields)
-    /// A message with a file as base64: each slash may be escaped, and lines end now and then.
+    /// The limits of a message with a file in base64: every slash may be escaped, and there may be line breaks.
     static let withFile = JSONLimits(bytes: 8_388_608, values: 10_000, depth: 16).limiting(fields)
 }
 
@@ -144,16 +151,17 @@ extension Character {
     fileprivate var isOneEmoji: Bool {
         let scalars = unicodeScalars
         guard let first = scalars.first, first.properties.isEmoji else { return false }
-        // Two letters are a flag; one is nothing yet.
+        // Two regional indicators form a flag; a single one is not an emoji.
         if first.isRegionalIndicator { return scalars.count == 2 && scalars.allSatisfy(\.isRegionalIndicator) }
-        // Digits, # and * are emoji on a keycap only.
+        // Digits, # and * are emoji only on a keycap.
         if first.isASCII { return scalars.count > 1 && scalars.last == "\u{20E3}" && scalars.dropFirst().allMayFollow }
         return scalars.dropFirst().allMayFollow
     }
 }
 
 extension Collection<Unicode.Scalar> {
-    /// Other emoji, and what joins, colours, flags or frames them.
+    /// Whether all scalars may follow the first scalar of an emoji: other emoji, joiners, variation selectors, keycaps,
+    /// tags.
     fileprivate var allMayFollow: Bool {
         allSatisfy { scalar in
             switch scalar.value {

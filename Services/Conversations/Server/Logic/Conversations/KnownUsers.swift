@@ -3,20 +3,21 @@ import Foundation
 import Locks
 import Wire
 
-/// Tells whether userIds that a request names are somebody's.
+/// The check that the userIds named in a request exist.
 ///
-/// In a customer's application anybody may be; Roost's own accounts are asked of auth, before any transaction begins.
+/// In a customer's application every id is valid. Ids of Roost's own accounts are checked with auth, before any
+/// transaction begins.
 struct KnownUsers: Sendable {
     let auth: AuthClient
-    private let cache = KnownAccounts()
+    private let cache = AccountCache()
 
     init(auth: AuthClient) {
         self.auth = auth
     }
 
-    /// The ids as they are written here, in their order, each once.
+    /// Returns the canonical ids in their order, without duplicates.
     ///
-    /// - Throws: `invalid`, naming `field`, for one that is nobody's; `unavailable` while auth is away.
+    /// - Throws: `invalid` with `field` for an id that does not exist; `unavailable` while auth is unavailable.
     func require(_ users: [String], of application: String, field: String) async throws -> [String] {
         var seen: Set<User.ID> = []
         var canonical: [String] = []
@@ -35,13 +36,14 @@ struct KnownUsers: Sendable {
         return canonical
     }
 
-    /// An id as it is written here: Roost's are UUIDs in lower case, a customer's are as they are; nil for what is none.
+    /// Returns the canonical id: a UUID in lower case for Roost's own users, unchanged for a customer's; nil for an
+    /// invalid UUID.
     static func canonicalID(_ user: String, in application: String) -> String? {
         guard application == RoostApplication.id else { return user }
         return UUID(uuidString: user)?.uuidString.lowercased()
     }
 
-    /// So many unknown users are named in an error.
+    /// The maximum number of unknown users that an error lists.
     private static let named = 5
 
     private static func unknown(_ users: [String], _ field: String) -> APIError {
@@ -52,26 +54,26 @@ struct KnownUsers: Sendable {
     }
 }
 
-/// Accounts that auth has confirmed; the older half is forgotten when it grows too large.
-private final class KnownAccounts: Sendable {
+/// A cache of accounts that auth has confirmed, which drops its older half when it grows too large.
+private final class AccountCache: Sendable {
     private struct State {
-        var young: Set<String> = []
-        var old: Set<String> = []
+        var recent: Set<String> = []
+        var older: Set<String> = []
     }
 
     private static let capacity = 10_000
     private let state = Lock(State())
 
     func missing(among users: [String]) -> [String] {
-        state.withLock { state in users.filter { !state.young.contains($0) && !state.old.contains($0) } }
+        state.withLock { state in users.filter { !state.recent.contains($0) && !state.older.contains($0) } }
     }
 
     func insert(_ users: [String]) {
         state.withLock { state in
-            state.young.formUnion(users)
-            guard state.young.count > Self.capacity else { return }
-            state.old = state.young
-            state.young = []
+            state.recent.formUnion(users)
+            guard state.recent.count > Self.capacity else { return }
+            state.older = state.recent
+            state.recent = []
         }
     }
 }

@@ -8,20 +8,20 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The names and pictures that conversations show beside their members.
+/// The names and pictures of members, which responses show beside conversations.
 ///
-/// They are a copy of what auth and photos publish. Auth is asked once about accounts of Roost's own without a copy. A
-/// failure leaves names out; it never fails the request.
+/// They are a copy of the data that auth and photos publish. Auth is called once for accounts of Roost's own that have
+/// no copy. A failure leaves names out; it never fails the request.
 final class MemberProfiles: Sendable {
-    /// Profiles beside one conversation, in the order of its members.
+    /// The maximum number of profiles beside one conversation, in the order of its members.
     private static let perConversation = 100
-    /// Profiles in one answer, and accounts that auth is asked about for one answer.
+    /// The maximum number of profiles in one response, and of accounts requested from auth for one response.
     private static let perResponse = 5_000
     private static let perRequest = 500
-    /// How long an answer waits for auth, and how long auth is not asked after a failure.
+    /// The timeout of a call to auth, and the pause after a failed call.
     private static let authTimeout = Duration.seconds(1)
     private static let retryDelay = Duration.seconds(5)
-    /// The longest name that is copied, in Unicode scalars; as in photos.
+    /// The maximum length of a copied name, in Unicode scalars; the same as in photos.
     private static let maximumName = 100
 
     private let database: PostgresPool
@@ -31,10 +31,10 @@ final class MemberProfiles: Sendable {
     private let retryAt = Lock<ContinuousClock.Instant?>(nil)
 
     /// - Parameters:
-    ///   - database: has the copy.
-    ///   - auth: knows the accounts of Roost's own.
-    ///   - publicURL: the address of the suite, without a slash at the end.
-    ///   - logger: gets the failures.
+    ///   - database: stores the copy.
+    ///   - auth: provides the accounts of Roost's own.
+    ///   - publicURL: the address of the suite, without a trailing slash.
+    ///   - logger: receives the failures.
     init(database: PostgresPool, auth: AuthClient, publicURL: String, logger: Logger) {
         self.database = database
         self.auth = auth
@@ -46,28 +46,29 @@ final class MemberProfiles: Sendable {
         await adding(to: [conversation], of: application)[0]
     }
 
-    /// Adds the profiles of the members shown, with one statement for all conversations; `asksAuth` says whether auth is
-    /// asked about accounts without a copy.
+    /// Adds the profiles of the members shown, with one statement for all conversations.
+    ///
+    /// `callsAuth` says whether names are requested from auth for accounts without a copy.
     func adding(
         to conversations: [Conversation],
         of application: String,
-        asksAuth: Bool = true
+        callsAuth: Bool = true
     ) async -> [Conversation] {
         guard !conversations.isEmpty else { return [] }
         do {
             let shown = conversations.flatMap { ($0.members ?? []).prefix(Self.perConversation) }
-            let known = try await profiles(of: shown, in: application, asksAuth: asksAuth)
+            let profiles = try await profiles(of: shown, in: application, callsAuth: callsAuth)
             return conversations.map { conversation in
                 var conversation = conversation
-                var profiles: [String: Conversation.Profile] = [:]
+                var memberProfiles: [String: Conversation.Profile] = [:]
                 for member in (conversation.members ?? []).prefix(Self.perConversation) {
-                    profiles[member] = known[User.ID(application: application, user: member)]
+                    memberProfiles[member] = profiles[User.ID(application: application, user: member)]
                 }
-                conversation.profiles = profiles
+                conversation.profiles = memberProfiles
                 return conversation
             }
         } catch {
-            logger.warning("profiles of members cannot be read", metadata: ["error": "\(error)"])
+            logger.warning("cannot read member profiles", metadata: ["error": "\(error)"])
             return conversations
         }
     }
@@ -75,32 +76,32 @@ final class MemberProfiles: Sendable {
     private func profiles(
         of users: [String],
         in application: String,
-        asksAuth: Bool
+        callsAuth: Bool
     ) async throws -> [User.ID: Conversation.Profile] {
-        let asked = Set(users.map { User.ID(application: application, user: $0) }).prefix(Self.perResponse)
-        guard !asked.isEmpty else { return [:] }
-        var known: [User.ID: Conversation.Profile] = [:]
-        let stored = try await ProfileStore(db: database.reads).find(asked.map(\.user), of: application)
+        let requested = Set(users.map { User.ID(application: application, user: $0) }).prefix(Self.perResponse)
+        guard !requested.isEmpty else { return [:] }
+        var profiles: [User.ID: Conversation.Profile] = [:]
+        let stored = try await ProfileStore(db: database.reads).find(requested.map(\.user), of: application)
         for profile in stored {
             let user = User.ID(application: application, user: profile.user)
-            known[user] = Conversation.Profile(
+            profiles[user] = Conversation.Profile(
                 fullName: profile.name ?? Self.defaultName(user),
                 avatarUrl: profile.avatarPath.map { publicURL + $0 }
             )
         }
-        let missing = asked.filter { known[$0] == nil }
+        let missing = requested.filter { profiles[$0] == nil }
         guard application == RoostApplication.id else {
-            for user in missing { known[user] = Conversation.Profile(fullName: Self.defaultName(user)) }
-            return known
+            for user in missing { profiles[user] = Conversation.Profile(fullName: Self.defaultName(user)) }
+            return profiles
         }
-        guard asksAuth else { return known }
+        guard callsAuth else { return profiles }
         for (user, name) in await names(of: missing.prefix(Self.perRequest).map(\.user)) {
-            known[User.ID(application: application, user: user)] = Conversation.Profile(fullName: name ?? "")
+            profiles[User.ID(application: application, user: user)] = Conversation.Profile(fullName: name ?? "")
         }
-        return known
+        return profiles
     }
 
-    /// Asks auth about accounts, and keeps the answer; none while auth does not answer.
+    /// Requests names from auth and stores them; returns an empty array while auth is unavailable.
     private func names(of users: [String]) async -> [(user: String, name: String?)] {
         let now = ContinuousClock.now
         guard !users.isEmpty, retryAt.withLock({ $0.map { $0 <= now } ?? true }) else { return [] }
@@ -112,12 +113,12 @@ final class MemberProfiles: Sendable {
             return answered
         } catch {
             retryAt.withLock { $0 = .now + Self.retryDelay }
-            logger.warning("names of members are not known", metadata: ["error": "\(error)"])
+            logger.warning("cannot fetch member names from auth", metadata: ["error": "\(error)"])
             return []
         }
     }
 
-    /// A customer's account server chose the id, which stands for the name; Roost's own ids are UUIDs.
+    /// A customer's account server chose the id, which serves as the name; Roost's own ids are UUIDs.
     private static func defaultName(_ user: User.ID) -> String { user.isRoostUser ? "" : user.user }
 
     fileprivate static func truncated(_ name: String) -> String {
@@ -125,7 +126,7 @@ final class MemberProfiles: Sendable {
     }
 }
 
-// Events that change the copy.
+// The events that change the copy.
 extension MemberProfiles {
     static func handlingEvents(of consumer: EventConsumer) -> EventConsumer {
         consumer

@@ -2,16 +2,17 @@ import ConversationsAPI
 import Postgres
 import Wire
 
-/// The rules of membership: who comes in, who goes, who decides.
+/// The rules of membership: joining, leaving, adding, kicking and appointing admins.
 ///
-/// Each takes the head's lock first, as every message does; so nothing that the one who goes was sending gets in after.
+/// Each operation locks the conversation's head first, as every message does. So no message of a leaving member is
+/// written after the member has left.
 struct Members: Sendable {
     let conversations: Conversations
 
-    /// By the token: whom the white list admits, and where the token itself does, everybody but who was kicked.
+    /// Admits users on the white list and, where `joinByToken` is set, every user with the token who was not kicked.
     ///
-    /// Who knows no more than the id (`byID`) comes in by the white list alone, and where it does not admit him he is not
-    /// told that there is a conversation: ids can be guessed.
+    /// A user who has only the id (`byID`) joins by the white list alone. Other users receive the error that the
+    /// conversation does not exist, because ids can be guessed.
     func join(_ token: ConversationToken, _ user: User.ID, byID: Bool = false) async throws -> Conversation {
         let joined = try await conversations.database.transaction { db in
             let membership = try await conversations.membership(token, of: user, on: db)
@@ -36,13 +37,14 @@ struct Members: Sendable {
         }
     }
 
-    /// - Throws: `blocked` where one of the two has blocked the other; `member_left` for a user who left by themselves.
+    /// - Throws: `blocked` when one of the two users has blocked the other; `member_left` for a user who left
+    ///   voluntarily.
     func add(_ named: String, to token: ConversationToken, by admin: User.ID) async throws -> Conversation {
-        // Who may not do it is told so before anything is said about the user he named.
+        // Users without admin rights receive this error before any error about the named user.
         try await conversations.requireAdmin(token, admin)
-        let known = try await conversations.requireUsers([named], of: admin, field: "userId")
+        let existing = try await conversations.requireUsers([named], of: admin, field: "userId")
         let changed = try await conversations.change(token, by: admin, asAdmin: true) { db, membership in
-            for name in known where try await MemberStore(db: db).isAdmin(name, in: token.id) == nil {
+            for name in existing where try await MemberStore(db: db).isAdmin(name, in: token.id) == nil {
                 let user = User.ID(application: admin.application, user: name)
                 try await conversations.requireNoBlock(between: admin, and: [name], on: db)
                 guard try await !MemberStore(db: db).hasLeft(name, token.id) else { throw Self.hasLeft }
@@ -58,10 +60,10 @@ struct Members: Sendable {
         return try await conversations.change(token, by: admin, asAdmin: true) { db, membership in
             let user = try Self.user(name, inApplicationOf: admin)
             guard user != admin else {
-                throw APIError(.forbidden, "cannot_kick_self", "nobody kicks himself; leave instead")
+                throw APIError(.forbidden, "cannot_kick_self", "an admin cannot kick their own account; leave instead")
             }
             guard !user.user.isExactly(membership.creator) else {
-                throw APIError(.forbidden, "cannot_kick_creator", "nobody kicks the creator")
+                throw APIError(.forbidden, "cannot_kick_creator", "the creator cannot be kicked")
             }
             guard try await MemberStore(db: db).remove(user.user, from: token.id) else { throw Self.notFound }
             try await MemberStore(db: db).recordKick(user, from: token.id)
@@ -83,10 +85,10 @@ struct Members: Sendable {
             guard let isAdmin = try await members.isAdmin(user.user, in: token.id) else { throw Self.notFound }
             guard isAdmin else { return }
             guard !user.user.isExactly(membership.creator) else {
-                throw APIError(.unprocessable, "creator_stays_admin", "the creator stays an admin")
+                throw APIError(.unprocessable, "creator_stays_admin", "the creator must remain an admin")
             }
             guard try await members.adminCount(of: token.id) > 1 else {
-                throw APIError(.unprocessable, "last_admin", "the last admin stays; appoint another first")
+                throw APIError(.unprocessable, "last_admin", "the last admin cannot be removed; appoint another first")
             }
             _ = try await members.set(admin: false, user.user, in: token.id)
         }
@@ -103,13 +105,13 @@ struct Members: Sendable {
         let members = MemberStore(db: db)
         try await members.ensureUsers([user.user], of: user.application)
         try await members.add(user, to: token.id, liftsKick: liftsKick)
-        // Where all had left, who comes first decides.
+        // In a group that all members had left, the first user to join becomes an admin.
         try await members.ensureAdmin(in: token.id)
         try await HeadStore(db: db).append(.joined(user.user), to: token.id)
         try await MemberJoinStore(db: db).insert([user.user], of: user.application, in: token.id)
     }
 
-    /// The one named, in the same application; what cannot be a user's id is no member's either.
+    /// Returns the named user of the admin's application; throws `notFound` for an id that cannot exist.
     private static func user(_ name: String, inApplicationOf admin: User.ID) throws -> User.ID {
         guard let name = KnownUsers.canonicalID(name, in: admin.application) else { throw notFound }
         return User.ID(application: admin.application, user: name)
@@ -118,7 +120,7 @@ struct Members: Sendable {
     private static let joinNotAllowed = APIError(
         .forbidden,
         "join_not_allowed",
-        "this conversation does not let you in"
+        "this conversation does not allow you to join"
     )
     private static let hasLeft = APIError(
         .forbidden,

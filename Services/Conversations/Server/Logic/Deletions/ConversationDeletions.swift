@@ -5,15 +5,15 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// What deleted conversations left, removed a little at a time however much it is.
+/// The removal of deleted conversations' data, in batches.
 struct ConversationDeletions: Sendable {
     let setAside: SetAside
     let now: @Sendable () -> Date
     var batch = 5_000
 
-    /// Until nothing is left that no other instance is at.
+    /// Removes data until only conversations that other instances are removing are left.
     ///
-    /// A conversation that cannot be removed delays no other.
+    /// A conversation that cannot be removed does not delay the others.
     func processPending() async throws {
         try await setAside.drain(
             .conversationDeletion,
@@ -27,13 +27,13 @@ struct ConversationDeletions: Sendable {
 }
 
 extension Conversations {
-    /// For the creator; from then on it is nobody's.
+    /// Deletes the conversation of a creator; from then on no user can see it.
     func delete(_ token: ConversationToken, by user: User.ID) async throws -> Removal {
         let removal = try await database.transaction { db in
             let membership = try await membership(token, of: user, on: db)
             guard membership.isAdmin != nil else { throw Self.notFound }
             guard membership.creator == user.user else {
-                throw APIError(.forbidden, "creator_required", "only who made a conversation deletes it")
+                throw APIError(.forbidden, "creator_required", "only the creator can delete a conversation")
             }
             try await ConversationDeletionStore(db: db).begin(token.id, of: user.application)
             let recalled = NotificationRecalled(

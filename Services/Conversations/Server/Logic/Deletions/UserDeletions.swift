@@ -5,31 +5,33 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What becomes of somebody who was deleted: his devices, his blocks and what he says of himself go at once, then he leaves
-/// his conversations, and what he said in them stays without his name.
+/// The deletion of a user's data.
 ///
-/// It is done behind the event that says so, a little at a time however much it is. Each step may be done twice, so nobody
-/// has to be alone with it.
+/// Devices, blocks and profile data are deleted at once. Then the user leaves all conversations, and the messages stay
+/// without the user's name.
+///
+/// The work follows the deletion event in batches. Each step may run twice, so instances need no mutual exclusion.
 struct UserDeletions: Sendable {
     let database: PostgresPool
     let setAside: SetAside
     let now: @Sendable () -> Date
     var changeNotifier: ChangeNotifier?
-    /// Conversations that are looked at in one statement, and messages that are changed in one.
+    /// The number of conversations that one statement reads, and of messages that one statement changes.
     var batch = 1_000
 
-    /// In the transaction that notes the event.
+    /// Records the deletion in the transaction that records the event.
     func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws {
         try await UserDeletionStore(db: db).insert(deleted.user, at: event.at)
     }
 
-    /// Whether nothing goes by his name any more, and what went with him is removed too.
+    /// Whether no data refers to the user any longer, and the data that only the user owned is removed too.
     func isGone(_ unconfirmedDeletion: UnconfirmedDeletion) async throws -> Bool {
         try await !UserDeletionStore(db: database).hasPending(unconfirmedDeletion.user)
     }
 
-    /// Deletes the conversations of a deleted application as if their creators had done so, then its users, some of them at
-    /// each call; true when nothing of the application is left.
+    /// Deletes the conversations of a deleted application as if their creators had done so, then its users.
+    ///
+    /// Each call deletes some of them; returns true when nothing of the application is left.
     func erase(_ application: String) async throws -> Bool {
         let store = UserDeletionStore(db: database)
         var found: [Conversation.ID] = []
@@ -53,9 +55,9 @@ struct UserDeletions: Sendable {
         if isRemoved { changeNotifier?.changed(conversation) }
     }
 
-    /// Until nobody is left whom there is something to be done about.
+    /// Processes deletions until none is pending.
     ///
-    /// A departure that fails delays no other; it is tried again later.
+    /// A deletion that fails does not delay the others; it is retried later.
     func processPending() async throws {
         let store = UserDeletionStore(db: database)
         while let deletionJob = try await store.next(at: now()) {
@@ -69,7 +71,7 @@ struct UserDeletions: Sendable {
         }
     }
 
-    /// Looks for what he has left in conversations that he was in no more.
+    /// Searches for references to the user in conversations that the user had already left.
     private func search(_ deletionJob: UserDeletion) async throws {
         let store = UserDeletionStore(db: database)
         guard let (found, upTo) = try await store.search(deletionJob, limit: batch) else {
@@ -82,17 +84,17 @@ struct UserDeletions: Sendable {
     private func leave(_ conversation: Conversation.ID, _ deletionJob: UserDeletion) async throws {
         let isGone = try await database.transaction { db in
             let members = MemberStore(db: db)
-            // Where the conversation itself is gone by now, nobody is in it.
+            // A conversation that was deleted meanwhile has no members.
             guard try await HeadStore(db: db).lock(conversation),
                 try await members.remove(deletionJob.user.user, from: conversation)
             else { return false }
-            // What nobody else is in was his alone.
+            // A conversation without other members was this user's alone.
             if try await UserDeletionStore(db: db).removeIfEmpty(conversation, of: deletionJob.user) { return true }
             if try await ConversationStore(db: db).isDirect(conversation) {
                 try await UserDeletionStore(db: db).endDirect(conversation)
             } else {
                 try await members.ensureAdmin(in: conversation)
-                // The others see that somebody went, and who is not there any more; his name is not said once more.
+                // The other members see that a member left, and who is missing; the message does not repeat the name.
                 try await HeadStore(db: db).append(.left(""), to: conversation)
             }
             return true
@@ -102,13 +104,14 @@ struct UserDeletions: Sendable {
         try await UserDeletionStore(db: database).record(left: conversation, deletionJob)
     }
 
-    /// Takes his name off all that is there of him.
+    /// Removes the user's name from all data of the conversation.
     private func removeReferences(_ deletionJob: UserDeletion, in conversation: Conversation.ID) async throws {
         try await database.transaction { db in
             guard try await HeadStore(db: db).lock(conversation) else { return }
             try await UserDeletionStore(db: db).removeReferences(deletionJob.user.user, in: conversation)
         }
-        // Messages of a conversation that is gone may be there still. Without the lock, so that nobody who speaks meanwhile waits.
+        // Messages of a deleted conversation may still exist. The changes are made without the lock, so that senders do
+        // not wait.
         let store = UserDeletionStore(db: database)
         while try await store.anonymize(deletionJob, messagesOf: conversation, limit: batch) == batch {}
         var seq: Int64? = 0

@@ -3,11 +3,11 @@ import Foundation
 import ServiceHost
 import Wire
 
-/// The links by which files are read: each opens one file, for a day, for whoever has it.
+/// The links to files: each opens one file for a day, for every client that has the link.
 struct FileLinks: Sendable {
-    /// How long a link lasts at least, in seconds.
+    /// The minimum lifetime of a link, in seconds.
     static let lifetime = 86_400
-    /// Links made within so many seconds are the same, so that what a device has fetched it need not fetch again.
+    /// Links made within this many seconds are equal, so that a device can use the file in its cache.
     private static let expiryStep = 300
 
     private let signer: LinkSigner
@@ -15,9 +15,9 @@ struct FileLinks: Sendable {
     private let now: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - signer: signs them.
-    ///   - publicURL: where clients reach the suite, without a slash at the end.
-    ///   - now: the time.
+    ///   - signer: signs the links.
+    ///   - publicURL: the public address of the suite, without a trailing slash.
+    ///   - now: returns the current time.
     init(signer: LinkSigner, publicURL: String, now: @escaping @Sendable () -> Date) {
         self.signer = signer
         base = "\(publicURL)/media/conversations"
@@ -30,16 +30,16 @@ struct FileLinks: Sendable {
         return "\(base)/\(key)?expires=\(expires)&signature=\(signature)"
     }
 
-    /// The file that a link opens, and for how many seconds it will.
+    /// Returns the file that a link opens, and the number of seconds for which the link remains valid.
     ///
-    /// - Throws: `forbidden` for one that was not made here, was changed, or is too old.
+    /// - Throws: `forbidden` for a link that was not signed here, was changed, or has expired.
     func verify(_ key: String, expires: String?, signature: String?) throws -> (key: FileKey, lifetime: Int) {
-        // Only the one spelling of a number was signed.
+        // Only the canonical spelling of the number was signed.
         guard let key = FileKey(key), let expires, let signature, let time = Int(expires), "\(time)" == expires,
             signer.isSignature(signature, of: Self.parts(key, time))
-        else { throw APIError(.forbidden, "link_invalid", "this is no link of ours") }
+        else { throw APIError(.forbidden, "link_invalid", "the signature of the link is invalid") }
         guard time > seconds else {
-            throw APIError(.forbidden, "link_expired", "the link has expired; ask for a new one")
+            throw APIError(.forbidden, "link_expired", "the link has expired; request a new one")
         }
         return (key, time - seconds)
     }
@@ -51,7 +51,7 @@ struct FileLinks: Sendable {
     }
 }
 
-// What is read from the store has a file's key, size and name; what goes out has a link.
+// The store has a file's key, size and name; clients receive a link.
 extension FileLinks {
     func signed(_ message: Message) -> Message {
         guard message.encoding == FileReference.encoding, let file = FileReference(stored: message.data) else {

@@ -1,15 +1,16 @@
 import Foundation
 import Wire
 
-/// What a sender called a file, made fit to be shown and to be saved under.
+/// The rules that make a sender's name for a file safe to show and to save.
 enum FileName {
-    /// In UTF-8.
+    /// The maximum length in UTF-8.
     static let maximumBytes = 255
 
-    /// Nil where nothing of it is left, and for more combining marks than text may have.
+    /// Returns a safe name; nil when nothing is left of it, or when it has more combining marks than text may have.
     ///
-    /// Folders are cut off, whichever way the slashes lean; so are control characters, what turns the direction of
-    /// writing (`photo‮gpj.exe`) and what cannot be seen; dots and spaces at either end.
+    /// Removes folders with slashes of both kinds, control characters, invisible characters, and dots and spaces at
+    /// either end. Characters that reverse the writing direction are removed too: with U+202E, `photo[U+202E]gpj.exe`
+    /// looks like a picture.
     static func cleaned(_ name: String?) -> String? {
         guard let name, !name.hasTooManyMarks,
             let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last
@@ -22,13 +23,13 @@ enum FileName {
     private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .surrogate, .unassigned, .privateUse, .lineSeparator, .paragraphSeparator: false
-        // Marks of direction and byte order; what joins letters and emoji is needed.
+        // Direction and byte-order marks are removed; joiners of letters and emoji are needed.
         case .format: scalar == "\u{200C}" || scalar == "\u{200D}"
         default: true
         }
     }
 
-    /// Keeps the ending, by which a device knows what opens it.
+    /// Keeps the extension, by which a device selects the application.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumBytes else { return name }
         let dot = name.lastIndex(of: ".") ?? name.endIndex
@@ -38,7 +39,8 @@ enum FileName {
         return stem + ending
     }
 
-    /// The value of a `Content-Disposition` (RFC 6266): plain for old readers, and as it is for the others (RFC 8187).
+    /// Returns the value of a `Content-Disposition` (RFC 6266): an ASCII name for old clients and the exact name (RFC
+    /// 8187).
     static func disposition(_ word: String, name: String) -> String {
         let plain = name.unicodeScalars.map { scalar in
             scalar.isASCII && scalar.value >= 0x20 && !"\"\\%".unicodeScalars.contains(scalar) ? Character(scalar) : "_"
@@ -49,7 +51,7 @@ enum FileName {
         return "\(value); filename*=UTF-8''\(escaped)"
     }
 
-    /// `attr-char` of RFC 8187.
+    /// The `attr-char` set of RFC 8187.
     private static let extendedCharacters = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$&+-.^_`|~"
     )

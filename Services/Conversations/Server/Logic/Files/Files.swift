@@ -7,16 +7,17 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of files: members send them as messages, and who has a link reads them.
+/// The rules of files: members send them as messages, and clients with a link read them.
 ///
-/// A row in `files` comes before the first byte and goes after the last, and a message takes its file in the transaction
-/// that writes it. Whatever breaks off in between leaves a file that is due, and ``sweep()`` removes it.
+/// A row in `files` is inserted before the first byte and deleted after the last. A message takes its file in the
+/// transaction that writes the message. An interruption leaves a file that is due for deletion, and ``sweep()`` removes
+/// it.
 struct Files: Sendable {
-    /// Of a file that comes as base64 inside of JSON.
+    /// The maximum size of a file in base64 within JSON, in bytes.
     static let maximumBase64: Int64 = 5_242_880
-    /// What JSON without a file in it may have, in bytes.
+    /// The maximum size of JSON without a file, in bytes.
     private static let smallJSON = 1_048_576
-    /// How long a file may be on its way, in seconds.
+    /// The maximum duration of an upload, in seconds.
     private static let uploadLifetime: TimeInterval = 86_400
     private static let sweepBatch = 20
 
@@ -25,17 +26,17 @@ struct Files: Sendable {
     let messages: Messages
     let links: FileLinks
     let slots: UploadConcurrencyLimit
-    /// For bodies of JSON with a file in them, which are in memory as a whole: some 40 MB each.
+    /// The limit for JSON bodies with a file, which are completely in memory: about 40 MB each.
     let textSlots = UploadConcurrencyLimit(capacity: 4, ofUser: 2)
-    /// In bytes.
+    /// The maximum size of a file, in bytes.
     let limit: Int64
     let quota: StorageQuota
     let logger: Logger
 
-    /// Says a file in a conversation; `receive` puts its bytes where it is told to, and answers with what goes with it.
+    /// Sends a file to a conversation; `receive` stores the bytes and returns the message's draft.
     ///
-    /// Where an earlier attempt has said it, the answer is that message, and these bytes are not kept. A socket that it
-    /// came `through` is not told of it again.
+    /// When an earlier attempt has sent the message, returns that message and discards these bytes. The event about the
+    /// message is not sent to `connection`, which made the request.
     func send(
         to token: ConversationToken,
         by sender: User.ID,
@@ -82,12 +83,12 @@ struct Files: Sendable {
         }
     }
 
-    /// Runs `body`, which reads JSON of so many bytes, in one of the few places for large ones if need be.
+    /// Runs `body`, which reads JSON of `bytes` bytes; large JSON takes one of the few slots.
     func withTextSlot<Value>(_ bytes: Int, of user: User.ID, _ body: () async throws -> Value) async throws -> Value {
         bytes > Self.smallJSON ? try await textSlots.use(user, body) : try await body()
     }
 
-    /// Says what a draft has in its data: a text, or a file as base64, as diuit's clients send theirs.
+    /// Sends the draft's data: a text, or a file in base64 as diuit's clients send it.
     func send(
         _ draft: MessageDraft,
         to token: ConversationToken,
@@ -120,20 +121,20 @@ struct Files: Sendable {
         }
     }
 
-    /// The file of a link.
+    /// Opens the file of a verified link.
     func open(_ key: FileKey) async throws -> OpenedFile {
-        let notFound = APIError(.notFound, "file_not_found", "the file is no longer there")
+        let notFound = APIError(.notFound, "file_not_found", "the file no longer exists")
         guard let content = try await FileStore(db: database.reads).find(key) else { throw notFound }
         guard let blob = try await blobs.open(key.blob) else {
-            logger.error("a file that a message has is missing", metadata: ["key": "\(key)"])
+            logger.error("file of a message is missing", metadata: ["key": "\(key)"])
             throw notFound
         }
         return OpenedFile(key: key, content: content, blob: blob)
     }
 
-    /// Removes files that nobody has any more: their messages are gone, or they never had one.
+    /// Removes files without a message: the message was deleted, or the file never had one.
     ///
-    /// Not while a backup is taken: what its database knows of, it must find.
+    /// Does not run during a backup, which must contain every file that its database refers to.
     func sweep() async throws {
         try await deleteExpired {
             try await FileStore(db: database.reads).due(limit: $0)
@@ -150,22 +151,23 @@ struct Files: Sendable {
                         failures[key] = error
                     }
                 }
-                // Last, since it locks rows of users, which nobody holds while files are removed.
+                // Last, because this statement locks rows of users, which must not be locked while files are removed.
                 try await store.deleteRows(gone)
                 return failures
             }
         }
     }
 
-    /// The file's name where the request has no other one: `{"name": "sampleFile.pdf"}` (seed diuit, "Sending Files").
+    /// Returns the file's name in `meta`, for a request without another: `{"name": "sampleFile.pdf"}` (seed diuit,
+    /// "Sending Files").
     private static func name(in meta: JSONValue?) -> String? {
         guard case .object(let fields) = meta, case .string(let name) = fields["name"] else { return nil }
         return name
     }
 
-    /// Removes a file unless a message has it; what fails is left to the sweep.
+    /// Removes a file that no message has; after a failure, the sweep removes it.
     private func discard(_ key: FileKey) async {
-        // A task of its own: that the sender has gone is no reason to leave anything.
+        // A separate task, because the file must be removed even when the sender's request is cancelled.
         await Task {
             do {
                 let store = FileStore(db: database)
@@ -173,38 +175,38 @@ struct Files: Sendable {
                 try await blobs.delete(key.blob)
                 try await store.deleteRows([key])
             } catch {
-                logger.warning("a file is left to the sweep", metadata: ["error": "\(error)"])
+                logger.warning("cannot discard file", metadata: ["error": "\(error)"])
             }
         }.value
     }
 
     static func tooLarge(_ limit: Int64, field: String) -> APIError {
-        APIError(.tooLarge, "file_too_large", "a file may have \(limit) bytes here", field: field)
+        APIError(.tooLarge, "file_too_large", "a file may have at most \(limit) bytes here", field: field)
     }
 }
 
-/// Where the bytes of one file go.
+/// The destination of one file's bytes.
 struct FileReceiver: Sendable {
     fileprivate let key: BlobKey
     fileprivate let blobs: any BlobStore
     fileprivate let limit: Int64
 
-    /// Once for each intake.
+    /// Stores the bytes that `fill` writes; called once per upload.
     func store(_ fill: (any BlobSink) async throws -> Void) async throws -> StoredBlob {
         try await blobs.put(key, limit: limit, fill)
     }
 }
 
-/// A file whose bytes are kept, and the message that it is to be.
+/// A stored file, with the draft of its message.
 struct ReceivedFile: Sendable {
-    /// Its `data` is not looked at.
+    /// The draft's `data` is ignored.
     let draft: MessageDraft
-    /// As the request gave it apart from the draft: the file name of a multipart body.
+    /// The file's name in the request outside of the draft, as in a multipart body.
     let name: String?
     let stored: StoredBlob
 }
 
-/// A file that is being read.
+/// A file that is open for reading.
 struct OpenedFile: Sendable {
     let key: FileKey
     let content: FileContent

@@ -1,12 +1,12 @@
 import ConversationsAPI
 import Wire
 
-/// Messages to a person rather than to a conversation.
+/// Messages to a user instead of a conversation.
 struct DirectMessages: Sendable {
     let conversations: Conversations
     let files: Files
 
-    /// Says it in the conversation of the two, which is made if need be.
+    /// Sends a message in the direct conversation of the two users, which is created if necessary.
     func send(
         _ draft: MessageDraft,
         to named: String,
@@ -15,13 +15,13 @@ struct DirectMessages: Sendable {
     ) async throws -> Message {
         let pair = ConversationDraft(members: [named], type: Conversation.Kind.direct.rawValue)
         guard !named.isExactly(sender.user) else {
-            throw APIError.invalid("userId", "nobody talks to himself here")
+            throw APIError.invalid("userId", "a user cannot send a message to their own account")
         }
         let conversation: Conversation
         do {
             conversation = try await conversations.openDirect(pair, by: sender)
         } catch var error as APIError where error.field == "members" {
-            // It was not asked for by that name.
+            // The client named the user in another field.
             error.field = "userId"
             error.message = error.message.replacing("\"members\"", with: "\"userId\"")
             throw error

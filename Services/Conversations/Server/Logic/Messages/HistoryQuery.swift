@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// Which part of a history somebody asks for: by time and page, or by place.
+/// The part of a history that a request selects: by time and page, or by `seq`.
 struct HistoryQuery: Decodable, Sendable {
     var count: Int64?
     var page: Int64?
@@ -9,7 +9,7 @@ struct HistoryQuery: Decodable, Sendable {
     var beforeSeq: Int64?
     var afterSeq: Int64?
 
-    /// What a number on the wire may be: below 2^53.
+    /// The range of counters on the wire, which is below 2^53.
     static let counters: ClosedRange<Int64> = 0...(1 << 53) - 1
 
     func span() throws -> HistorySpan {
@@ -23,7 +23,7 @@ struct HistoryQuery: Decodable, Sendable {
             guard let extra = before != nil ? "before" : page != nil ? "page" : other else { return span }
             throw APIError.invalid(
                 extra,
-                "a history is asked for by time (before, page) or by place (beforeSeq or afterSeq)",
+                "select a history either by time (before, page) or by sequence (beforeSeq or afterSeq)",
                 code: "conflicting_parameters"
             )
         }

@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// What may become of a message: its sender edits it, he and admins delete it, members react to it.
+/// Changes to a message: the sender edits it, the sender and admins delete it, members react to it.
 extension Messages {
     func edit(
         _ message: Message.ID,
@@ -46,7 +46,7 @@ extension Messages {
         _ action: Amendment.Action
     ) async throws -> Message {
         guard message.conversation == token.id else {
-            // Who does not see the conversation is told no more than that.
+            // A user who cannot see the conversation receives no other error than that.
             _ = try await history(token, to: user, HistorySpan(count: 1))
             throw Self.notFound
         }
@@ -65,12 +65,12 @@ extension WriteRejection {
     fileprivate func error(for action: Amendment.Action) -> APIError {
         switch self {
         case .missing: Messages.notFound
-        case .system: APIError(.unprocessable, "system_message", "what the system said stays as it is")
+        case .system: APIError(.unprocessable, "system_message", "a system message cannot be changed")
         case .notAuthor:
             if case .delete = action {
-                APIError(.forbidden, "not_author", "only who sent a message and admins delete it")
+                APIError(.forbidden, "not_author", "only the sender and admins can delete a message")
             } else {
-                APIError(.forbidden, "not_author", "only who sent a message edits it")
+                APIError(.forbidden, "not_author", "only the sender can edit a message")
             }
         case .blocked: Conversations.blocked
         case .deleted: APIError(.unprocessable, "message_deleted", "the message is deleted")
@@ -79,7 +79,8 @@ extension WriteRejection {
             APIError(
                 .unprocessable,
                 "too_many_reactions",
-                "a message may have \(BatchWriter.maximumEmoji) emoji and \(BatchWriter.maximumReactions) reactions"
+                "a message may have at most \(BatchWriter.maximumEmoji) emoji "
+                    + "and \(BatchWriter.maximumReactions) reactions"
             )
         }
     }

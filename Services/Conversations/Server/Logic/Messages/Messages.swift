@@ -3,13 +3,14 @@ import Foundation
 import Postgres
 import Wire
 
-/// The rules of messages: members write them once each, read them all, and mark how far they have read.
+/// The rules of messages: members send each message once, read the history, and move their read marks.
 struct Messages: Sendable {
     let database: PostgresPool
     let writeShards: WriteShards
     let links: FileLinks
 
-    /// Says the draft's text, or a file in its place; a socket that it came through is not told of it again.
+    /// Sends the draft's text, or a file in its place; the event about it is not sent to `connection`, which made the
+    /// request.
     func send(
         _ draft: MessageDraft,
         file: FileContent? = nil,
@@ -73,9 +74,9 @@ struct Messages: Sendable {
         return links.signed(found.changes)
     }
 
-    /// Marks this message and all before it as read, and returns the message as it is then.
+    /// Marks this message and all before it as read, and returns the message afterwards.
     func markRead(_ message: Message.ID, in token: ConversationToken, by user: User.ID) async throws -> ReadMessage {
-        // Another conversation's message is not asked for above the end of this one, but for nothing at all.
+        // For a message of another conversation, `seq` 0 moves no mark, but membership is still checked.
         let isHere = message.conversation == token.id
         let mark = try await markRead(in: token, by: user, .upTo(seq: isHere ? message.seq : 0))
         guard isHere, message.seq <= mark.seq else {
@@ -84,7 +85,7 @@ struct Messages: Sendable {
         return ReadMessage(try await current(message.seq, of: token, to: user), mark)
     }
 
-    /// Marks everything older than a moment as read.
+    /// Marks all messages older than a time as read.
     func markRead(before moment: Moment, in token: ConversationToken, by user: User.ID) async throws -> ReadMark {
         try await markRead(in: token, by: user, .before(moment.date))
     }
@@ -99,7 +100,7 @@ struct Messages: Sendable {
         return mark
     }
 
-    /// The `seq` of the message that a draft answers; known before it is sent, since messages stay where they are.
+    /// Returns the `seq` of the message that a draft replies to, which cannot change before the draft is sent.
     private func replySeq(_ id: Message.ID?, in token: ConversationToken, by user: User.ID) async throws -> Int64? {
         guard let id else { return nil }
         let isHere = id.rawValue > 0 && id.rawValue < 1 << 53 && id.conversation == token.id
@@ -111,7 +112,7 @@ struct Messages: Sendable {
         return id.seq
     }
 
-    /// The message as it is now.
+    /// Returns the message in its current state.
     func current(_ seq: Int64, of token: ConversationToken, to sender: User.ID) async throws -> Message {
         var span = HistorySpan()
         span.count = 1
@@ -122,7 +123,7 @@ struct Messages: Sendable {
 }
 
 extension Message {
-    /// As it is at the moment of writing: nobody but its sender has read it.
+    /// A message at the time of writing, when only its sender has read it.
     init(_ draft: MessageWrite, meta: JSONValue?, _ written: WrittenMessage) {
         self.init(
             chatId: draft.conversation.id,

@@ -2,16 +2,16 @@ import ConversationsAPI
 import Postgres
 import Wire
 
-/// What somebody missed of a conversation that he is in: from the record, whole, or the word that he must read it anew.
+/// The catch-up of a conversation's member: all missed changes, or the instruction to read the conversation again.
 struct Sync: Sendable {
     static let page = 100
 
     let database: PostgresPool
     let links: FileLinks
 
-    /// New and changed messages and marks behind a `change`, by change; with where the conversation was then.
+    /// Returns new and changed messages and moved marks after `change`, ordered by change, and the head at that time.
     ///
-    /// Nil: he is not in it.
+    /// Returns nil when the user is not a member.
     func missed(
         in conversation: Conversation.ID,
         by user: User.ID,
@@ -23,10 +23,10 @@ struct Sync: Sendable {
         return found.map { (links.signed($0.changes), $0.head) }
     }
 
-    /// New messages behind a `seq`, in their order; nil: he is not in it.
+    /// Returns new messages after `seq` in their order; nil when the user is not a member.
     ///
-    /// For who does not know of changes, and so learns of none to those that he has. He may go on with the answer's
-    /// `change`.
+    /// For a client that does not track changes, and so receives no changes to messages that it has. It may continue
+    /// with the `change` of the response.
     func missed(
         in conversation: Conversation.ID,
         by user: User.ID,

@@ -2,12 +2,14 @@ import ConversationsAPI
 import PushAPI
 import Wire
 
-/// What is said of a message to those who are away (seed diuit, "Sending Messages with Push Notification").
+/// The notification of members without a connection about a message (seed diuit, "Sending Messages with Push
+/// Notification").
 ///
-/// Every text is told; anything else where its sender says what is to be told. Who said it and where stands in the title,
-/// but on Android the title that the sender chose, if any: a `pushTitle` is for Android only.
+/// Every text message causes a notification; another message does so only when its sender chose a notification text.
+/// The title names the group or the sender. On Android, the sender's `pushTitle` replaces it, because a `pushTitle` is
+/// for Android only.
 struct MessageNotification: Sendable {
-    /// What Apple reads itself: no sender's to choose.
+    /// The key that Apple interprets, which a sender cannot set.
     static let reservedKey = "aps"
 
     let message: NotableMessage
@@ -18,25 +20,26 @@ struct MessageNotification: Sendable {
     private let badge: NotificationBadge
     private let data: [String: JSONValue]
 
-    /// Nil for what nobody is told of.
+    /// Nil for a message without a notification.
     init?(_ message: NotableMessage, in conversation: NotableConversation, by name: String?) {
         let pushOptions = Self.pushOptions(message.push)
         let chosen = pushOptions["message"].flatMap(Self.text)
         guard let body = chosen ?? message.text, !body.isEmpty else { return nil }
-        let place = conversation.isDirect || conversation.label.isEmpty ? nil : conversation.label
+        let group = conversation.isDirect || conversation.label.isEmpty ? nil : conversation.label
         self.message = message
         self.conversation = conversation
-        title = place ?? name ?? Self.text(.string(conversation.label))
+        title = group ?? name ?? Self.text(.string(conversation.label))
         androidTitle = pushOptions["title"].flatMap(Self.text)
-        // In a group, who says it is part of what is said.
-        self.body = chosen == nil && place != nil ? name.map { "\($0): \(body)" } ?? body : body
+        // In a group, the body starts with the sender's name.
+        self.body = chosen == nil && group != nil ? name.map { "\($0): \(body)" } ?? body : body
         if case .integer(let number) = pushOptions["badge"] { badge = .number(number) } else { badge = .increment }
         data = Self.data(pushOptions["payload"], message, conversation)
     }
 
-    /// One request for so many of the members: those who want to know, and not who said it.
+    /// Returns one request for a page of members, without the sender and without members who turned notifications off.
     ///
-    /// Nil where nobody is left. A device with an open socket of its own hears of it there.
+    /// Returns nil when the page has neither a recipient nor a muted member to log. A device with an open socket is excluded, because it receives the
+    /// message there.
     ///
     /// - Parameters:
     ///   - members: the members of the page.
@@ -71,7 +74,7 @@ struct MessageNotification: Sendable {
         )
     }
 
-    /// About how many bytes a request of this takes.
+    /// Returns the approximate size of a request, in bytes.
     func size(_ request: NotificationRequest) -> Int {
         let said = body.utf8.count + (title?.utf8.count ?? 0) + (message.push?.utf8.count ?? 0)
         return 512 + said
@@ -84,7 +87,7 @@ struct MessageNotification: Sendable {
             }
     }
 
-    /// What an app needs to open the message: ours, over whatever the sender put there.
+    /// Returns the fields that an app needs to open the message; they override the sender's payload.
     private static func data(
         _ payload: JSONValue?,
         _ message: NotableMessage,
@@ -111,17 +114,17 @@ struct MessageNotification: Sendable {
     }
 }
 
-/// Members of a conversation, all of them or one part of many.
+/// A page of a conversation's members.
 struct NotablePage: Sendable {
     let all: [NotableMember]
-    /// Which part it is, in the numbers of its first and last member; nil where it is everybody.
+    /// The numbers of the page's first and last member; nil when the page has all members.
     ///
-    /// Where somebody comes or goes while it is tried again it is another part, and told to all of it once more: better than
-    /// to nobody.
+    /// When a member joins or leaves before a retry, the page has another mark, and push notifies all its members
+    /// again. A second notification is better than none.
     let mark: String?
     private let blockedPairs: Set<BlockedPair>
 
-    /// A sender and a member.
+    /// A sender and a member that a block separates.
     private struct BlockedPair: Hashable {
         let sender: [UInt8]
         let user: [UInt8]

@@ -2,19 +2,19 @@ import Foundation
 import Logging
 import Postgres
 
-/// What was written and is to be handed on, kept from growing without end.
+/// The removal of old outbox rows, which would otherwise accumulate.
 struct OutboxPruner: Sendable {
     let database: PostgresPool
-    /// In seconds.
+    /// The retention of events, in seconds.
     let retention: TimeInterval
-    /// In seconds, of new messages, where there is push to hear of them.
+    /// The retention of new messages while push is configured, in seconds.
     var pushRetention: TimeInterval?
     let logger: Logger
     let now: @Sendable () -> Date
 
     private static let batch = 10_000
 
-    /// Removes what is older than the retention, a little at a time, until nothing old is left.
+    /// Removes rows older than the retention in batches, until none is left.
     func prune() async throws {
         let (store, now) = (OutboxStore(db: database), now())
         var (removed, lost) = (Self.batch, 0)
@@ -28,6 +28,6 @@ struct OutboxPruner: Sendable {
             lost += gone.messages
         }
         guard pushRetention != nil, lost > 0 else { return }
-        logger.error("notifications given up, which push has not taken for too long", metadata: ["rows": "\(lost)"])
+        logger.error("dropped notifications that push did not accept in time", metadata: ["rows": "\(lost)"])
     }
 }

@@ -7,8 +7,8 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Has those who are away told of what was said, beside those who say it: a message that is written rings, and nothing of
-/// it waits for push.
+/// The delivery of new messages to push, beside the senders: a written message wakes the workers, and no sender waits
+/// for push.
 final class PushOutbox: Sendable {
     private static let workers = 2
 
@@ -18,13 +18,13 @@ final class PushOutbox: Sendable {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: the record.
-    ///   - push: who is told.
-    ///   - names: what people are called.
-    ///   - setAside: takes messages that fail out of the way of the others.
+    ///   - database: stores the outbox.
+    ///   - push: receives the notifications.
+    ///   - names: provides the names of senders.
+    ///   - setAside: separates messages that fail from the others.
     ///   - recalledBy: the subscribers of ``NotificationRecalled``.
-    ///   - logger: hears what goes wrong.
-    ///   - instance: what this instance is called in its claims; no two have the same name.
+    ///   - logger: receives the failures.
+    ///   - instance: the unique name of this instance in its claims.
     init(
         database: PostgresPool,
         push: PushClient,
@@ -56,18 +56,18 @@ final class PushOutbox: Sendable {
         outboxWorkers = OutboxWorker(to: "push", runs, logger: logger)
     }
 
-    /// What a lane has written.
+    /// Wakes the workers when a write shard has written new messages.
     func didWrite(_ batch: [CompletedWrite]) {
         if batch.contains(where: \.outcome.isNewMessage) { outboxWorkers.notify() }
     }
 
     var backgroundServices: [any Service] {
-        let look = PeriodicTask("look at what waits for push", every: .seconds(5), logger: logger) { [self] in
+        let lagRecorder = PeriodicTask("push outbox metrics", every: .seconds(5), logger: logger) { [self] in
             let lag = try await outbox.lag()
             metrics.waiting.record(lag.waiting)
             metrics.oldest.record(lag.oldest)
         }
-        return [look] + outboxWorkers.maintenance
+        return [lagRecorder] + outboxWorkers.backgroundServices
     }
 }
 

@@ -7,16 +7,17 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Hands messages over to push: claims conversations, reads what is to be said and to whom, tells it, and settles.
+/// A worker of the push outbox: claims conversations, reads their messages and members, notifies push, and deletes the
+/// rows.
 ///
-/// Nothing is lost: what push has not taken stays in the outbox, and what it has taken is known to it by its id, so that it
-/// may be told again. While push is away the claims are given back; a notification that it does not want is given up.
+/// No notification is lost: rows stay in the outbox until push has accepted them. Push recognizes a repeated
+/// notification by its id. While push is unavailable, claims are released. A notification that push rejects is dropped.
 struct PushOutboxWorker: Sendable {
-    /// How many members are read at once, and told in one notification.
+    /// The maximum number of members read at once and notified in one request.
     static let page = 500
-    /// How many conversations are claimed at once.
+    /// The maximum number of conversations in one claim.
     private static let conversations = 32
-    /// How long a claim holds, in seconds; longer than anything between two renewals takes.
+    /// The duration of a claim in seconds, which is longer than any step between two renewals.
     private static let claim = 30.0
     private static let renewal = Duration.seconds(10)
 
@@ -28,14 +29,14 @@ struct PushOutboxWorker: Sendable {
     let setAside: SetAside
     let logger: Logger
     let metrics: PushMetrics
-    /// Pages whose muted members were logged within the last minute: a busy conversation does not fill the log with them.
+    /// Pages whose muted members were logged within the last minute, so that a busy conversation does not fill the log.
     let muted: Throttle<MutedPage>
 
-    /// Somebody else has a conversation by now.
+    /// Another worker has claimed a conversation meanwhile.
     private struct ClaimLost: Error {}
     private struct PushUnavailable: Error {}
 
-    /// Claims what waits, and hands it over.
+    /// Claims conversations with rows in the outbox, and delivers them.
     func runOnce() async throws -> OutboxWorker.Outcome {
         let (claimed, unreadable) =
             try await outbox
@@ -45,9 +46,9 @@ struct PushOutboxWorker: Sendable {
         return try await deliver(claimed)
     }
 
-    /// Hands over conversations.
+    /// Delivers conversations.
     ///
-    /// Where one of several may be the reason of a failure, each is handed over by itself; a conversation that fails alone
+    /// When any of several may be the cause of a failure, each is delivered separately. A conversation that fails alone
     /// is retried later.
     private func deliver(_ claimed: [ClaimedConversation]) async throws -> OutboxWorker.Outcome {
         var work = Work(claimed)
@@ -57,12 +58,12 @@ struct PushOutboxWorker: Sendable {
         } catch is ClaimLost {
             return .done
         } catch is PushUnavailable {
-            metrics.away.increment()
+            metrics.unavailable.increment()
             try await outbox.release(work.open, by: claimant)
             return .away
         } catch {
             guard FailedRow([], error) != nil else {
-                // In vain where the database is unavailable: then the claims end by themselves.
+                // This fails while the database is unavailable; the claims then expire.
                 try? await outbox.release(work.open, by: claimant)
                 throw error
             }
@@ -83,14 +84,14 @@ struct PushOutboxWorker: Sendable {
         }
     }
 
-    /// What was claimed and is not settled.
+    /// The conversations that are claimed and not finished.
     private struct Work {
         private(set) var open: [ClaimedConversation]
         var renewed = ContinuousClock.now
 
         init(_ claimed: [ClaimedConversation]) { open = claimed }
 
-        /// The next ones that have this many members or so together, at least one.
+        /// Returns the next conversations with at most about a page of members in total, at least one conversation.
         func next(_ found: [Conversation.ID: NotableConversation]) -> [ClaimedConversation] {
             var members = 0
             let some = open.prefix { conversation in
@@ -100,8 +101,8 @@ struct PushOutboxWorker: Sendable {
             return Array(some.isEmpty ? open.prefix(1) : some)
         }
 
-        mutating func settle(_ settled: [ClaimedConversation]) {
-            let ids = Set(settled.map(\.id))
+        mutating func finish(_ finished: [ClaimedConversation]) {
+            let ids = Set(finished.map(\.id))
             open.removeAll { ids.contains($0.id) }
         }
     }
@@ -123,11 +124,12 @@ struct PushOutboxWorker: Sendable {
                 stuck.flatMap { $0.rows.map { FailedRow(["\($0)"], .failing, detail: "refused by push") } },
                 of: .pushOutbox
             )
-            work.settle(batch)
+            work.finish(batch)
         }
     }
 
-    /// Tells what is new in some conversations, members page by page; answers those that push could not take.
+    /// Notifies push about some conversations, members page by page; returns the conversations that push could not
+    /// accept.
     private func notify(_ conversations: [NotableConversation], _ work: inout Work) async throws -> Set<Conversation.ID>
     {
         let messageNotifications = conversations.map { conversation in
@@ -139,18 +141,18 @@ struct PushOutboxWorker: Sendable {
                 }
             )
         }.filter { !$0.1.isEmpty }
-        var behind = Dictionary(messageNotifications.map { ($0.0.id, "") }) { first, _ in first }
+        var cursors = Dictionary(messageNotifications.map { ($0.0.id, "") }) { first, _ in first }
         var stuck: Set<Conversation.ID> = []
-        while !behind.isEmpty {
-            let asked = messageNotifications.filter { behind[$0.0.id] != nil && !stuck.contains($0.0.id) }
-            let pages = try await pages(asked, behind)
+        while !cursors.isEmpty {
+            let pending = messageNotifications.filter { cursors[$0.0.id] != nil && !stuck.contains($0.0.id) }
+            let pages = try await pages(pending, cursors)
             var notifications = NotificationBatch()
-            for (conversation, messageNotifications) in asked {
+            for (conversation, messageNotifications) in pending {
                 guard let (members, last) = pages[conversation.id] else {
-                    behind[conversation.id] = nil
+                    cursors[conversation.id] = nil
                     continue
                 }
-                behind[conversation.id] = last
+                cursors[conversation.id] = last
                 for (index, messageNotification) in messageNotifications.enumerated() {
                     let page = MutedPage(conversation: conversation.id, mark: members.mark)
                     let logsMuted = index == 0 && !muted.isHeld(page)
@@ -163,21 +165,22 @@ struct PushOutboxWorker: Sendable {
                 }
             }
             try await send(notifications.takeAll(), &stuck, &work)
-            for conversation in stuck { behind[conversation] = nil }
+            for conversation in stuck { cursors[conversation] = nil }
         }
         return stuck
     }
 
-    /// The next members of each conversation, and the name behind which there are more; none: that was all.
+    /// Returns the next members of each conversation, with the last user's id when more follow; absent when all are
+    /// done.
     private func pages(
-        _ asked: [(NotableConversation, [MessageNotification])],
-        _ behind: [Conversation.ID: String]
+        _ pending: [(NotableConversation, [MessageNotification])],
+        _ cursors: [Conversation.ID: String]
     ) async throws -> [Conversation.ID: (NotablePage, last: String?)] {
         let members = try await store.members(
-            of: asked.map { ($0.0.id, after: behind[$0.0.id] ?? "") },
+            of: pending.map { ($0.0.id, after: cursors[$0.0.id] ?? "") },
             limit: Self.page
         )
-        let queries = asked.flatMap { conversation, messageNotifications -> [BlockedPairQuery] in
+        let queries = pending.flatMap { conversation, messageNotifications -> [BlockedPairQuery] in
             guard let page = members[conversation.id], let first = page.first, let last = page.last else { return [] }
             return Set(messageNotifications.map { Array($0.message.sender.utf8) }).map { sender in
                 BlockedPairQuery(
@@ -192,7 +195,7 @@ struct PushOutboxWorker: Sendable {
         return members.reduce(into: [:]) { pages, found in
             let (id, page) = found
             let isLast = page.count < Self.page
-            let isAll = isLast && behind[id] == ""
+            let isAll = isLast && cursors[id] == ""
             pages[id] = (
                 NotablePage(page, isAll: isAll, blockedPairs: blockedPairs[id] ?? []),
                 last: isLast ? nil : page.last?.user
@@ -200,7 +203,7 @@ struct PushOutboxWorker: Sendable {
         }
     }
 
-    /// Hands over some notifications; those of conversations that are stuck are left out.
+    /// Sends notifications to push, except those of stuck conversations.
     private func send(
         _ entries: [NotificationBatch.Entry],
         _ stuck: inout Set<Conversation.ID>,
@@ -219,7 +222,7 @@ struct PushOutboxWorker: Sendable {
             metrics.notified.increment(by: entries.reduce(0) { $0 + $1.request.recipients.count })
         } catch let error as APIError where !error.isTransient {
             guard entries.count == 1, let entry = entries.first else {
-                // One of them is not wanted: which one, each says for itself.
+                // Push rejects at least one of them; separate requests show which.
                 for entry in entries { try await send([entry], &stuck, &work) }
                 return
             }
@@ -229,7 +232,7 @@ struct PushOutboxWorker: Sendable {
         }
     }
 
-    /// What push will never want is given up; for anything else it is asked again later, and others are not kept waiting.
+    /// Drops a notification that push rejects for good; any other rejection is retried later, without delaying others.
     private func handleRejection(
         _ entry: NotificationBatch.Entry,
         _ error: APIError,
@@ -238,21 +241,21 @@ struct PushOutboxWorker: Sendable {
         let isPermanent = [.invalid, .tooLarge, .unprocessable, .conflict].contains(error.kind)
         metrics.refused.increment()
         logger.error(
-            isPermanent ? "a notification was given up" : "a notification was refused",
+            isPermanent ? "push rejected notification, dropping it" : "push rejected notification, will retry",
             metadata: ["notification": "\(entry.request.id)", "code": "\(error.code)", "field": "\(error.field ?? "")"]
         )
         if !isPermanent { stuck.insert(entry.conversation) }
     }
 }
 
-/// Members of a conversation whose muted ones are logged together.
+/// A page of members whose muted members are logged together.
 struct MutedPage: Hashable, Sendable {
     let conversation: Conversation.ID
-    /// As in `NotablePage`.
+    /// The mark of the `NotablePage`.
     let mark: String?
 }
 
-/// Notifications that travel in one call.
+/// Notifications that are sent in one request.
 private struct NotificationBatch {
     struct Entry: Sendable {
         let request: NotificationRequest
@@ -261,7 +264,7 @@ private struct NotificationBatch {
         var conversation: Conversation.ID { page.conversation }
     }
 
-    /// Half of what a service reads of a body, in bytes.
+    /// Half of the maximum size of a service's request body, in bytes.
     private static let maximumSize = 524_288
 
     private var entries: [Entry] = []

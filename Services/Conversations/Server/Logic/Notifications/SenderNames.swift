@@ -4,25 +4,25 @@ import Locks
 import Logging
 import Wire
 
-/// What people are called on others' screens.
+/// The names of senders in notifications.
 ///
-/// The name that somebody says of himself (`meta.name`) comes first. Of Roost's own accounts auth knows more, and is asked
-/// now and then; in a customer's application there is the name that its account server chose. Nobody waits long for a name:
-/// a notification without one is better than one that comes too late.
+/// A name that users set themselves (`meta.name`) comes first. Names of Roost's own accounts come from auth and are
+/// cached for 300 s. In a customer's application, the name is the id that its account server chose. A notification
+/// without a name is better than a late one, so failures leave the name out.
 final class SenderNames: Sendable {
-    private struct Known: Sendable {
+    private struct CachedName: Sendable {
         var name: String?
-        var until: ContinuousClock.Instant
+        var expiresAt: ContinuousClock.Instant
     }
 
     private struct State {
-        var known: [String: Known] = [:]
-        /// Auth did not answer: it is not asked until then.
-        var silence: ContinuousClock.Instant?
+        var cache: [String: CachedName] = [:]
+        /// The time of the next request to auth after a failed one.
+        var retryAt: ContinuousClock.Instant?
     }
 
     private static let cacheLifetime = Duration.seconds(300)
-    private static let silence = Duration.seconds(5)
+    private static let retryDelay = Duration.seconds(5)
     private static let capacity = 20_000
     private static let maximumLength = 100
 
@@ -35,15 +35,15 @@ final class SenderNames: Sendable {
         self.logger = logger
     }
 
-    /// Finds out what those are called whom only auth can name.
+    /// Loads the names that only auth knows into the cache.
     func load(_ senders: [(application: String, message: NotableMessage)]) async {
         let now = ContinuousClock.now
         let missing = state.withLock { state -> Set<String> in
-            guard state.silence.map({ $0 <= now }) ?? true else { return [] }
+            guard state.retryAt.map({ $0 <= now }) ?? true else { return [] }
             return Set(
                 senders.filter { sender in
                     sender.application == RoostApplication.id && Self.ownName(sender.message) == nil
-                        && state.known[sender.message.sender].map { $0.until <= now } ?? true
+                        && state.cache[sender.message.sender].map { $0.expiresAt <= now } ?? true
                 }.map(\.message.sender)
             )
         }
@@ -52,23 +52,23 @@ final class SenderNames: Sendable {
             let found = try await auth.users(missing)
             let names = Dictionary(found.map { ($0.userId, $0.fullName ?? $0.username) }) { first, _ in first }
             state.withLock { state in
-                if state.known.count + missing.count > Self.capacity { state.known = [:] }
+                if state.cache.count + missing.count > Self.capacity { state.cache = [:] }
                 for user in missing {
-                    state.known[user] = Known(name: names[user] ?? nil, until: now + Self.cacheLifetime)
+                    state.cache[user] = CachedName(name: names[user] ?? nil, expiresAt: now + Self.cacheLifetime)
                 }
             }
         } catch {
-            state.withLock { $0.silence = .now + Self.silence }
-            logger.warning("names of senders are not known", metadata: ["error": "\(error)"])
+            state.withLock { $0.retryAt = .now + Self.retryDelay }
+            logger.warning("cannot fetch sender names from auth", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Nil: nothing that a person would know somebody by.
+    /// Returns the sender's name; nil when there is none that a reader would recognize.
     func name(of message: NotableMessage, in application: String) -> String? {
         let name =
             Self.ownName(message)
             ?? (application == RoostApplication.id
-                ? state.withLock { $0.known[message.sender]?.name } : message.sender)
+                ? state.withLock { $0.cache[message.sender]?.name } : message.sender)
         return name.map { String($0.unicodeScalars.prefix(Self.maximumLength)) }
     }
 

@@ -4,23 +4,23 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Finds what was said in somebody's conversations: messages that have all the words, newest first.
+/// The search in a user's conversations for messages that have all words of a query, newest first.
 struct Search: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner
 
     private static let list = "search"
-    /// In characters, and in words.
+    /// The maximum length of a query in characters, and in words.
     private static let maximumQuery = 255
     private static let maximumTerms = 32
-    /// How many ranges times terms are asked for at once.
+    /// The maximum number of ranges times terms in one statement.
     private static let maximumOperands = 4_096
-    /// How long one request reads messages that are not indexed yet.
+    /// The maximum time that one request spends on messages that are not indexed yet.
     private static let readingTime = Duration.seconds(2)
 
     func find(_ query: String?, by user: User.ID, limit: Int, cursor: String?) async throws -> Page<FoundMessage> {
         let terms = try Self.terms(query)
-        // A cursor goes on with the search it came from.
+        // A cursor continues only the search that returned it.
         let list = "\(Self.list) \(terms.map { "\($0.word)\($0.isPrefix ? "*" : "")" }.joined(separator: " "))"
         let start = try cursor.map { try cursors.position($0, of: list, for: user, as: SearchHit.self) }
         let store = SearchStore(db: database.reads)
@@ -30,7 +30,7 @@ struct Search: Sendable {
         if !marks.isEmpty {
             let texts = try await store.texts(since: marks, before: start)
             let deadline = ContinuousClock.now + Self.readingTime
-            // What the time does not suffice for is found once it is indexed.
+            // Messages beyond the deadline are found once they are indexed.
             for (hit, text) in texts where hits.count <= limit && ContinuousClock.now < deadline {
                 if try await Self.has(terms, text) { hits.insert(hit) }
             }
@@ -38,7 +38,7 @@ struct Search: Sendable {
         try await addIndexed(to: &hits, terms, by: user, before: start, limit: limit + 1)
 
         let page = hits.sorted(by: >).prefix(limit)
-        // Some may have been edited since they were indexed.
+        // Messages may have been edited since they were indexed.
         var found: [FoundMessage] = []
         for message in try await store.messages(at: Array(page), for: user)
         where try await Self.has(terms, message.message.data) { found.append(message) }
@@ -46,7 +46,7 @@ struct Search: Sendable {
         return Page(found, next: try cursors.sign(last, of: list, for: user))
     }
 
-    /// Goes from the latest ranges back, and the farther the more at once, until nothing newer can come.
+    /// Reads ranges from the latest backwards, four times as many at each step, until no newer hit can follow.
     private func addIndexed(
         to hits: inout Set<SearchHit>,
         _ terms: [SearchWords.Term],
@@ -70,17 +70,17 @@ struct Search: Sendable {
     private static func terms(_ query: String?) throws -> [SearchWords.Term] {
         guard let query, !query.isEmpty else { throw APIError.missing("q") }
         guard query.unicodeScalars.count <= maximumQuery else {
-            throw APIError.invalid("q", "\"q\" may have \(maximumQuery) characters", code: "too_long")
+            throw APIError.invalid("q", "\"q\" may have at most \(maximumQuery) characters", code: "too_long")
         }
         let terms = SearchWords.terms(of: query)
-        guard !terms.isEmpty else { throw APIError.invalid("q", "\"q\" has no word to look for") }
+        guard !terms.isEmpty else { throw APIError.invalid("q", "\"q\" must contain a word") }
         guard terms.count <= maximumTerms else {
-            throw APIError.invalid("q", "\"q\" may have \(maximumTerms) words", code: "too_many_words")
+            throw APIError.invalid("q", "\"q\" may have at most \(maximumTerms) words", code: "too_many_words")
         }
         return terms
     }
 
-    /// Ends with the request, and lets others run in between.
+    /// Returns whether a text has all terms; throws when the request is cancelled, and yields to other tasks.
     private static func has(_ terms: [SearchWords.Term], _ text: String) async throws -> Bool {
         try Task.checkCancellation()
         let words = SearchWords.words(in: text)

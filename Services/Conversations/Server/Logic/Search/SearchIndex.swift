@@ -6,52 +6,53 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Indexes messages for search, behind the writers and a little at a time.
+/// The indexing of messages for search, in batches behind the writers.
 ///
-/// Search reads unindexed messages as they are.
+/// Search reads unindexed messages directly.
 ///
-/// The write shards of this instance report the conversations that changed. A walk through all conversations finds what
-/// other instances wrote and did not index.
+/// The write shards of this instance report the conversations that changed. A scan of all conversations finds messages
+/// that other instances wrote and did not index.
 ///
-/// Reading texts and finding their words happens outside of the transaction, which holds `search_marks` only while the
-/// words are written. A batch that fails for any reason is halved; a message that fails alone is taken out of its
-/// conversation's order, tried again with growing pauses, and set aside after the last attempt.
+/// Texts are read and split into words outside of the transaction, which locks `search_marks` only while the words are
+/// written. A batch that fails for any reason is halved. A message that fails alone is taken out of its conversation's
+/// order, retried with growing pauses, and set aside after the last attempt.
 final class SearchIndex: Sendable {
     private struct State {
         var changed: Set<Conversation.ID> = []
-        /// Conversations that failed without any other beside them, with how many messages are indexed in one go.
+        /// Conversations that failed in a batch of their own, with the number of messages in their next batch.
         var failing: [Conversation.ID: Int] = [:]
         var isTurnOfFailing = false
-        /// Conversations in one batch: half as many after a batch that failed.
+        /// The number of conversations in one batch, halved after a failed batch.
         var batch = SearchIndex.conversations
-        /// How often something was written since the last look.
+        /// The number of batches that write shards have written since the last pass.
         var writes = 0
-        /// Behind which conversation the walk through all of them goes on; nil while it rests.
+        /// The conversation behind which the scan of all conversations continues; nil between two scans.
         var scan: Conversation.ID? = Conversation.ID(0)
         var nextScan: Date
     }
 
-    /// How many conversations that changed are remembered; the walk finds the others.
+    /// The maximum number of changed conversations in memory; the scan finds the others.
     private static let capacity = 100_000
-    /// How many conversations, and about how many messages, are indexed in one go at most; fewer while much is written.
+    /// The maximum numbers of conversations and, approximately, of messages in one batch; fewer messages while writers
+    /// are busy.
     private static let conversations = 64
     private static let messages = 2_048
     private static let messagesWhenBusy = 512
     private static let scanBatch = 1_000
-    /// So many batches between two looks are much.
+    /// Writers are busy above this number of written batches between two passes.
     private static let busyThreshold = 20
-    /// In a row, while nobody writes.
+    /// The maximum number of successive batches while no messages are written.
     private static let idlePasses = 8
-    /// Bytes of text and words in one batch, or a single message that has more.
+    /// The maximum bytes of text and number of words in one batch, unless a single message has more.
     ///
     /// They bound the memory of a batch and the time for which the deletion of a conversation waits.
     private static let bytes = 1_048_576
     private static let words = 50_000
-    /// Messages that failed before and are tried again in one go.
+    /// The maximum number of failed messages that are retried at once.
     private static let retries = 16
 
     private let database: PostgresPool
-    /// In seconds, from the end of a walk to the next.
+    /// The pause between two scans, in seconds.
     private let rest: TimeInterval
     private let setAside: SetAside
     private let logger: Logger
@@ -73,7 +74,7 @@ final class SearchIndex: Sendable {
         state = Lock(State(nextScan: now()))
     }
 
-    /// What a lane has written.
+    /// Notes the conversations that a write shard has changed.
     func didWrite(_ batch: [CompletedWrite]) {
         let conversations = batch.filter(\.outcome.changesMessages).map(\.write.conversation)
         guard !conversations.isEmpty else { return }
@@ -84,7 +85,7 @@ final class SearchIndex: Sendable {
         }
     }
 
-    /// Goes on with what there is to do; but little at a time while others write.
+    /// Indexes pending messages, in small batches while messages are being written.
     func indexPending() async throws {
         try await retry()
         let writes = state.withLock { state in
@@ -100,9 +101,9 @@ final class SearchIndex: Sendable {
         }
     }
 
-    /// Indexes one batch; true where there is more to do.
+    /// Indexes one batch; returns true when more is pending.
     ///
-    /// - Throws: when the database does not answer. Any other failure is the batch's own, and is logged.
+    /// - Throws: when the database is unavailable. Any other failure belongs to the batch and is logged.
     @discardableResult
     func advance(_ messages: Int = SearchIndex.messages) async throws -> Bool {
         try await scan()
@@ -123,7 +124,7 @@ final class SearchIndex: Sendable {
         return state.withLock { !$0.changed.isEmpty || $0.scan != nil }
     }
 
-    /// Tries messages again that failed before.
+    /// Retries messages that failed before.
     func retry() async throws {
         let store = SearchIndexStore(db: database)
         for message in try await store.dueFailures(limit: Self.retries) {
@@ -137,7 +138,7 @@ final class SearchIndex: Sendable {
         }
     }
 
-    /// Some conversations that changed, or one that failed alone, in turns.
+    /// Returns changed conversations and, at every other call, a conversation that failed alone.
     private func nextBatch(_ messages: Int) -> ([Conversation.ID], messages: Int) {
         state.withLock { state in
             state.isTurnOfFailing.toggle()
@@ -178,14 +179,15 @@ final class SearchIndex: Sendable {
         state.withLock { $0.failing[id] = max(messages / 2, 1) }
     }
 
-    /// A failure is the batch's own, whatever its kind, unless the task is cancelled or the database does not answer.
+    /// Rethrows an error when the task is cancelled or the database is unavailable; any other failure belongs to the
+    /// batch.
     private func rethrowUnlessOwn(_ error: any Error) async throws {
         try Task.checkCancellation()
         if error is CancellationError { throw error }
         try await database.run("SELECT 1")
     }
 
-    /// Returns those that are not done yet.
+    /// Indexes the next messages of conversations; returns the conversations that are not complete.
     private func index(_ conversations: [Conversation.ID], _ messages: Int) async throws -> [Conversation.ID] {
         let limit = max(messages / conversations.count, 1)
         let pending = try await SearchIndexStore(db: database).pending(conversations, limit: limit)
@@ -215,7 +217,7 @@ final class SearchIndex: Sendable {
         return unfinished
     }
 
-    /// The words of as many of the messages, from the first on, as one batch may have.
+    /// Returns the words of the first messages, as many as one batch may have.
     private func words(of messages: [ChangedMessage]) async throws -> [(message: ChangedMessage, words: String)] {
         var bytes = 0
         let some = messages.prefix { message in
@@ -236,7 +238,7 @@ final class SearchIndex: Sendable {
         return written
     }
 
-    /// Looks at some more conversations, once those known to have changed are done.
+    /// Scans more conversations, once no reported conversation is pending.
     private func scan() async throws {
         let now = now()
         let start = state.withLock { state -> Conversation.ID? in

@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/blocks`: whom somebody does not want to hear from; and tells other services of them.
+/// Serves a user's block list at `/blocks`, and all block lists to other services.
 struct BlockRoutes {
     let blocks: Blocks
 

@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/conversations`: making, listing, showing and changing them.
+/// Serves `/conversations`: create, list, show, change and delete.
 struct ConversationRoutes {
     let conversations: Conversations
 

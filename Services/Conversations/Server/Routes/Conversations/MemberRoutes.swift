@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves who comes, goes and decides: `join`, `leave`, `kick`, `members` and `admins` of a conversation.
+/// Serves `join`, `leave`, `kick`, `members` and `admins` of a conversation.
 struct MemberRoutes {
     let members: Members
 

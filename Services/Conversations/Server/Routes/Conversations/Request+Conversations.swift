@@ -5,13 +5,13 @@ import ServiceHost
 import Wire
 
 extension UserContext {
-    /// The conversation that the path names; what can be nobody's token is not found.
+    /// Returns the conversation's token from the path; throws `notFound` for text that cannot be a token.
     func conversation() throws -> ConversationToken {
         guard let token = ConversationToken(try path("token")) else { throw Conversations.notFound }
         return token
     }
 
-    /// The message that the path names.
+    /// Returns the message's id from the path; throws `notFound` for a number outside 1..<2^53.
     func message() throws -> Message.ID {
         guard let id = Int64(try path("id")), id > 0, id < 1 << 53 else {
             throw Messages.notFound
@@ -21,10 +21,10 @@ extension UserContext {
 }
 
 extension Request {
-    /// What a number on the wire may be: below 2^53.
+    /// The range of counters on the wire, which is below 2^53.
     static let counters = HistoryQuery.counters
 
-    /// Which part of a history the query asks for.
+    /// Returns the part of a history that the query selects.
     func historySpan() throws -> HistorySpan {
         var query = HistoryQuery()
         query.count = try number("count", in: 1...100)
@@ -37,7 +37,7 @@ extension Request {
 
     private func moment(_ name: String) throws -> Moment? {
         guard let text = try query(name) else { return nil }
-        // A plus of a time zone that was not escaped arrives as a space.
+        // An unescaped plus sign of a time zone arrives as a space.
         guard let moment = Moment(text: text.replacingOccurrences(of: " ", with: "+")) else {
             throw APIError.invalid(name, "\"\(name)\" must be seconds since 1970 or an RFC 3339 time")
         }

@@ -2,10 +2,10 @@ import Blobs
 import Hummingbird
 import ServiceHost
 
-/// A file as an answer: images, sound, video and plain text are shown, all else is saved.
+/// The response with a file: images, audio, video and plain text are shown, other files are downloaded.
 struct FileResponse {
     let file: OpenedFile
-    /// For how many seconds the link will open it.
+    /// The number of seconds for which the link remains valid.
     let lifetime: Int
 
     func response(to request: Request, context: SuiteContext) async throws -> Response {

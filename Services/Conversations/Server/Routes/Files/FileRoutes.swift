@@ -2,7 +2,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves the links of files: `/media/conversations/{key}`, without a credential.
+/// Serves file links at `/media/conversations/{key}`, which need no credential.
 struct FileRoutes {
     let files: Files
 

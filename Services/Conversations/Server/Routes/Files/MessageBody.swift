@@ -7,16 +7,16 @@ import NIOCore
 import ServiceHost
 import Wire
 
-/// The body of a request that says something: JSON, a form with a file in it, or the file itself.
+/// The format of a message's request body: JSON, a form with a file, or the file itself.
 enum MessageBody {
     case json
     case form(boundary: String)
     case file
 
-    /// By the `Content-Type`; without one it is JSON, as everywhere.
+    /// Detects the format from `Content-Type`; a body without the header is JSON.
     init(_ request: Request) throws {
         if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
-            // Neither unpacked, since it could unpack to any size, nor kept as it is, since it would be taken for the file.
+            // Decompression could produce any size, and the compressed bytes must not be stored as the file.
             throw APIError(.unsupportedMediaType, "unsupported_content_encoding", "the body must not be compressed")
         }
         guard let header = request.headers[.contentType] else {
@@ -29,10 +29,10 @@ enum MessageBody {
         switch type.word {
         case "multipart/form-data":
             guard let boundary = type["boundary"], MultipartParser(boundary: boundary) != nil else {
-                throw APIError.invalid("Content-Type", "a form has a boundary of 1 to 70 characters")
+                throw APIError.invalid("Content-Type", "a form must have a boundary of 1 to 70 characters")
             }
             self = .form(boundary: boundary)
-        // A form without a file in it: what curl says of any body unless it is told.
+        // A form without a file; curl sends this type for any body unless another type is set.
         case "application/x-www-form-urlencoded": throw Self.unsupported
         case _ where type.word.hasPrefix("multipart/"): throw Self.unsupported
         case "application/json": self = .json
@@ -48,12 +48,12 @@ enum MessageBody {
     )
 }
 
-/// Reads files out of requests, a buffer at a time.
+/// Reads uploaded files from request bodies, one buffer at a time.
 struct UploadReader {
     let request: Request
     let limit: Int64
 
-    /// A file as it is; what goes with it stands in the query, its name there or in `Content-Disposition`.
+    /// Stores the body as a file; the query has the message's fields, and the query or `Content-Disposition` the name.
     func file(into receiver: FileReceiver, fields: UploadFields) async throws -> ReceivedFile {
         let draft = try fields.draft()
         let stored = try await receiver.store { sink in
@@ -63,7 +63,7 @@ struct UploadReader {
         return ReceivedFile(draft: draft, name: fields.fileName ?? disposition?["filename"], stored: stored)
     }
 
-    /// The one file of a form, and its fields before and behind it.
+    /// Stores the only file of a form, whose other fields may precede or follow the file.
     func form(boundary: String, into receiver: FileReceiver) async throws -> ReceivedFile {
         do {
             return try await parts(boundary, receiver)
@@ -72,14 +72,14 @@ struct UploadReader {
         }
     }
 
-    /// The parameters of the query, which a file without a form has for fields.
+    /// Returns the query's parameters, which are the fields of a file without a form.
     func queryFields() throws -> UploadFields {
         var fields = UploadFields()
         for (name, value) in request.uri.queryParameters { try fields.set(String(name), String(value)) }
         return fields
     }
 
-    /// Before a byte is read: what is announced to be too large is.
+    /// Rejects a file whose `Content-Length` exceeds the limit, before reading a byte.
     func checkLength() throws {
         guard case .file = try MessageBody(request),
             let length = request.headers[.contentLength].flatMap({ Int64($0) }),
@@ -93,18 +93,18 @@ struct UploadReader {
         var reader = MultipartReader(parser, UploadBody(request))
         var fields = UploadFields()
         var file: (stored: StoredBlob, name: String?)?
-        var room = UploadFields.maximumBytes
+        var remainingBytes = UploadFields.maximumBytes
         while let part = try await reader.nextPart() {
             if part.fileName != nil || part.name == "file" {
                 guard file == nil else {
-                    throw APIError.invalid(part.name, "a message is one file", code: "too_many_files")
+                    throw APIError.invalid(part.name, "a message has at most one file", code: "too_many_files")
                 }
                 let stored = try await receiver.store { sink in
                     while let bytes = try await reader.nextContent() { try await sink.write(bytes) }
                 }
                 file = (stored, part.fileName)
             } else {
-                try fields.set(part.name, try await Self.text(of: part.name, &reader, &room))
+                try fields.set(part.name, try await Self.text(of: part.name, &reader, &remainingBytes))
             }
         }
         guard let file else { throw APIError.missing("file") }
@@ -114,13 +114,18 @@ struct UploadReader {
     private static func text(
         of name: String,
         _ reader: inout MultipartReader<UploadBody>,
-        _ room: inout Int
+        _ remainingBytes: inout Int
     ) async throws -> String {
         var text = ByteBuffer()
         while let bytes = try await reader.nextContent() {
-            room -= bytes.readableBytes
-            guard room >= 0 else {
-                throw APIError(.tooLarge, "fields_too_large", "the fields are too large", field: name)
+            remainingBytes -= bytes.readableBytes
+            guard remainingBytes >= 0 else {
+                throw APIError(
+                    .tooLarge,
+                    "fields_too_large",
+                    "the fields may have at most \(UploadFields.maximumBytes) bytes in total",
+                    field: name
+                )
             }
             text.writeImmutableBuffer(bytes)
         }

@@ -2,39 +2,39 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// What is said beside a file, as texts: the fields of a form, or the parameters of a query.
+/// The fields of a message with a file: the text fields of a form, or the parameters of a query.
 ///
-/// They are those of a message in JSON, by the same rules: `meta` and `pushPayload` are JSON, `badge` and `replyTo` may be
-/// numbers. One left empty, as forms do, is not there.
+/// They follow the rules of a message in JSON: `meta` and `pushPayload` are JSON, `badge` and `replyTo` may be numbers.
+/// An empty field counts as absent, because forms send empty fields.
 struct UploadFields {
     private var values: [String: JSONValue] = [:]
 
-    /// What the parts of a form besides the file may have together, in bytes.
+    /// The maximum total size of a form's fields other than the file, in bytes.
     static let maximumBytes = 131_072
 
-    /// - Throws: `invalid`, naming the field.
+    /// - Throws: `invalid` with the field's name.
     mutating func set(_ name: String, _ text: String) throws {
         try APIError.check(text, of: name)
         guard !text.isEmpty else { return }
         guard values.updateValue(try Self.value(name, text), forKey: name) == nil else {
-            throw APIError.invalid(name, "\"\(name)\" is there twice", code: "duplicate_field")
+            throw APIError.invalid(name, "\"\(name)\" must not occur more than once", code: "duplicate_field")
         }
     }
 
-    /// The name that the fields give the file.
+    /// The file's name from the fields.
     var fileName: String? {
         if case .string(let name) = values["name"] { name } else { nil }
     }
 
-    /// The message that the file is to be.
+    /// Returns the draft of the message that carries the file.
     func draft() throws -> MessageDraft {
         var fields = values
-        // What is sent is the file.
+        // The content of the message is the file.
         fields["data"] = .string("")
         if let encoding = fields.removeValue(forKey: "encoding"),
             ![.string("url"), .string("binary")].contains(encoding)
         {
-            throw APIError.invalid("encoding", "a file is sent as it is")
+            throw APIError.invalid("encoding", "\"encoding\" of a file must be url or binary")
         }
         let draft = try WireJSON.decode(MessageDraft.self, from: JSONValue.object(fields).compact(), limits: .withMeta)
         _ = try DraftRules.mime(draft.mime)

@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves what becomes of a message: edited, deleted, reacted to.
+/// Serves editing, deleting and reactions of messages.
 struct AmendmentRoutes {
     let messages: Messages
 

@@ -2,11 +2,12 @@ import Foundation
 import NIOCore
 import Wire
 
-/// Writes JSON straight into the buffer it is sent from.
+/// A writer of JSON directly into the buffer that is sent.
 ///
-/// A history of twenty messages costs an encoder more than the database; here it is little more than a copy.
+/// For a history of twenty messages, an encoder costs more than the database; this writer costs little more than a
+/// copy.
 struct JSONWriter: ~Copyable {
-    // Plain memory: a buffer that may be shared asks at each of a page's thousand small writes whether it is.
+    // Plain memory: a shareable buffer checks for shared storage at each of a page's thousand small writes.
     private var memory: UnsafeMutableRawBufferPointer
     private var count = 0
 
@@ -18,10 +19,10 @@ struct JSONWriter: ~Copyable {
         memory.deallocate()
     }
 
-    /// What was written.
+    /// A copy of the bytes written.
     var buffer: ByteBuffer { ByteBuffer(bytes: memory[..<count]) }
 
-    /// JSON as it stands.
+    /// Writes JSON text unchanged.
     mutating func raw(_ text: StaticString) {
         bytes(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
@@ -47,7 +48,7 @@ struct JSONWriter: ~Copyable {
     }
 
     mutating func number(_ value: Int64) {
-        // Digits from the right; the most negative number has 20 characters.
+        // Digits are written from the right; the most negative number has 20 characters.
         reserve(20)
         var rest = value.magnitude
         var length = 1
@@ -57,14 +58,14 @@ struct JSONWriter: ~Copyable {
         }
         if value < 0 { byte(UInt8(ascii: "-")) }
         rest = value.magnitude
-        for place in (count..<count + length).reversed() {
-            memory[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+        for index in (count..<count + length).reversed() {
+            memory[index] = UInt8(ascii: "0") + UInt8(rest % 10)
             rest /= 10
         }
         count += length
     }
 
-    /// A quoted string: what JSON must have escaped is, and nothing else (RFC 8259, section 7).
+    /// Writes a quoted string and escapes only the characters that RFC 8259, section 7, requires.
     mutating func string(_ text: String) {
         var text = text
         byte(UInt8(ascii: "\""))
@@ -94,7 +95,7 @@ struct JSONWriter: ~Copyable {
         }
     }
 
-    /// RFC 3339 in UTC with milliseconds, as `Timestamp` writes it.
+    /// Writes a time in RFC 3339, in UTC with milliseconds, as `Timestamp` does.
     mutating func time(_ date: Date) {
         let milliseconds = Int64((date.timeIntervalSince1970 * 1_000).rounded())
         let (seconds, fraction) = (milliseconds.flooredQuotient(1_000), milliseconds.flooredRemainder(1_000))
@@ -126,8 +127,8 @@ struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Year, month and day of a day counted from 1970-01-01 (Howard Hinnant, "chrono-Compatible Low-Level Date
-    /// Algorithms", civil_from_days).
+    /// Returns the year, month and day of a day number counted from 1970-01-01 (Howard Hinnant, "chrono-Compatible
+    /// Low-Level Date Algorithms", civil_from_days).
     private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = shifted.flooredQuotient(146_097)
@@ -139,7 +140,7 @@ struct JSONWriter: ~Copyable {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
-    /// Any JSON; numbers with a fraction as the suite's encoder writes them.
+    /// Writes any JSON value; numbers with a fraction are written by the suite's encoder.
     mutating func value(_ value: JSONValue) throws {
         switch value {
         case .null: raw("null")

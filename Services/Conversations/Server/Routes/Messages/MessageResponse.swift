@@ -4,7 +4,7 @@ import NIOCore
 import ServiceHost
 import Wire
 
-/// Messages as an answer: one, or `{messages: [...]}`.
+/// A response with one message, or with `{messages: [...]}`.
 struct MessageResponse: ResponseGenerator {
     private let messages: [Message]
     private let isList: Bool
@@ -28,7 +28,7 @@ struct MessageResponse: ResponseGenerator {
         )
     }
 
-    /// What the suite's encoder would write, in the order of the noun's own fields.
+    /// Writes the same JSON as the suite's encoder, with the fields in the order of their declaration.
     func body() throws -> ByteBuffer {
         var writer = JSONWriter(capacity: messages.reduce(32) { $0 + 512 + $1.data.utf8.count })
         if isList { writer.raw("{\"messages\":[") }
@@ -42,7 +42,7 @@ struct MessageResponse: ResponseGenerator {
 }
 
 extension JSONWriter {
-    /// A message as it is everywhere on the wire.
+    /// Writes a message in its wire format.
     mutating func message(_ message: Message) throws {
         raw("{\"id\":")
         number(message.id.rawValue)

@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves what is said in a conversation, read in it, and was missed of it.
+/// Serves the history, new messages, read marks and changes of a conversation.
 struct MessageRoutes {
     let messages: Messages
     let files: Files

@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Takes in what is said, in whichever form it comes: text, or a file in one of three ways.
+/// Accepts a new message in each format: text, or a file in one of three ways.
 struct MessageSendHandler {
     let files: Files
 
@@ -25,7 +25,7 @@ struct MessageSendHandler {
         }
     }
 
-    /// A text, or a file as base64, which may be larger than bodies are elsewhere.
+    /// Sends a text, or a file in base64, whose body may exceed the limit of other JSON bodies.
     private func send(
         text request: Request,
         to token: ConversationToken,

@@ -3,11 +3,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `blocks`: whom somebody does not want to hear from.
+/// The table `blocks`: the users that each user has blocked.
 struct BlockStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Nil: was blocked already.
+    /// Returns nil when the user was already blocked.
     func insert(_ blocked: String, by user: User.ID) async throws -> Block? {
         try await db.first(
             """
@@ -30,7 +30,7 @@ struct BlockStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// False: was not blocked.
+    /// Returns false when the user was not blocked.
     func delete(_ blocked: String, by user: User.ID) async throws -> Bool {
         try await db.run(
             """
@@ -40,7 +40,7 @@ struct BlockStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// How many somebody has blocked, counted no further than `limit`.
+    /// Returns the number of users that a user has blocked, counted up to `limit`.
     func count(of user: User.ID, upTo limit: Int) async throws -> Int {
         try await db.one(
             """
@@ -52,7 +52,7 @@ struct BlockStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// In the order of their names, those after `last`.
+    /// Returns the blocked users behind `last`, ordered by id.
     func page(of user: User.ID, after last: String?, limit: Int) async throws -> [Block] {
         try await db.all(
             """
@@ -64,7 +64,7 @@ struct BlockStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those whom a user blocked or who blocked him, in the order of their names, after `last`.
+    /// Returns the users that a block in either direction separates from a user, ordered by id, behind `last`.
     func blockedPeers(from user: User.ID, after last: String, limit: Int) async throws -> [String] {
         try await db.all(
             """
@@ -81,7 +81,7 @@ struct BlockStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Everybody's, in the order of the primary key.
+    /// Returns the entries of all users, in the order of the primary key.
     func all(after last: ListedBlock, limit: Int) async throws -> [ListedBlock] {
         try await db.all(
             """
@@ -98,7 +98,7 @@ struct BlockStore<Executor: PostgresExecutor> {
         }
     }
 
-    /// Those of `others` whom a user has blocked or who have blocked him.
+    /// Returns those of `others` that a block in either direction separates from a user.
     func blockedPeers(from user: User.ID, among others: [String]) async throws -> [User.ID] {
         try await db.all(
             """

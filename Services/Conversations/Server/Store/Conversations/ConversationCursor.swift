@@ -1,24 +1,27 @@
 import ConversationsAPI
 import Foundation
 
-/// Where a walk through somebody's conversations stands.
+/// A position in the list of a user's conversations.
 struct ConversationCursor: Codable, Sendable {
-    /// The moment whose order is walked.
+    /// The time whose order the list shows.
     let asOf: Date
-    /// What is older than this was settled at that moment.
+    /// All activity before this time was committed at `asOf`.
     let recent: Date
-    /// The last one given, and its activity.
+    /// The activity of the last listed conversation.
     let at: Date
     let id: Conversation.ID
-    /// Those given whose activity is later than `recent`.
+    /// Listed conversations whose activity is later than `recent`.
     let given: [Conversation.ID]
 
-    /// How long a message may be on its way to being committed, in seconds; lanes and transactions give up before.
+    /// The maximum time that a message takes to be committed, in seconds; write shards and transactions time out
+    /// earlier.
     private static let settling = 10.0
-    /// More would not fit into a cursor; with more, only the latest are told apart.
+    /// The maximum number of ids that fit into a cursor.
+    ///
+    /// Beyond it, `recent` moves forward, and only the latest conversations are listed by id.
     private static let maximumGiven = 40
 
-    /// After a page, the last of which is `last`.
+    /// Continues after a page that ends with `last`.
     init(after page: ArraySlice<ListedConversation>, last: ListedConversation, of earlier: ConversationCursor?) {
         asOf = earlier?.asOf ?? max(last.now, page.first?.activeAt ?? last.now)
         let settled = earlier?.recent ?? asOf.addingTimeInterval(-Self.settling)

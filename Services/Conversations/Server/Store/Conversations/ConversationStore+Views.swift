@@ -3,12 +3,12 @@ import Foundation
 import Postgres
 import Wire
 
-/// A conversation as one of its users sees it: with the members, the newest message, and how much of it is unread.
+/// Conversations as a user sees them: with the members, the newest message and the unread count.
 extension ConversationStore {
-    /// Above so many members, `reads` are left out everywhere, and members and admins are in lists.
+    /// The maximum number of members with which `reads` are shown, and with which lists show members and admins.
     static var readsLimit: Int { 100 }
 
-    /// Nil where the user sees no such conversation; unless told otherwise, a member alone sees one.
+    /// Returns nil when the user cannot see the conversation; only members can, unless `evenAsNonMember` is true.
     func view(
         _ token: ConversationToken,
         for user: User.ID,
@@ -30,34 +30,35 @@ extension ConversationStore {
         )
     }
 
-    /// Conversations as some of their members see them, for many members at once; what a user is no member of is left out.
+    /// Returns conversations as some of their members see them, for many members at once; other users' requests are
+    /// left out.
     ///
     /// The members of conversations with more than 100 are left out, as in `page`.
     func views(
-        _ asked: [(conversation: Conversation.ID, user: String)],
+        _ input: [(conversation: Conversation.ID, user: String)],
         of application: String
     ) async throws -> [(user: String, conversation: Conversation)] {
         try await db.all(
             """
             SELECT \(unsafe: Self.columns), mine.user_id AS viewer_id
-            FROM unnest(\(asked.map(\.conversation.rawValue)), \(asked.map(\.user)))
-                AS asked (conversation_id, user_id)
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+            FROM unnest(\(input.map(\.conversation.rawValue)), \(input.map(\.user)))
+                AS input (conversation_id, user_id)
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
                 AND conversations.application_id = \(application)
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.user_id
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN members AS mine ON mine.conversation_id = input.conversation_id AND mine.user_id = input.user_id
             \(unsafe: Self.lastMessageAndMembers(of: "conversations.member_count <= \(Self.readsLimit)"))
             """,
             as: { (try $0.string("viewer_id"), try Conversation(row: $0)) }
         )
     }
 
-    /// The user's conversations, latest activity first, as they were ordered when the first page was read.
+    /// Returns the user's conversations, latest activity first, in their order when the first page was read.
     ///
-    /// Who walks on sees the order of that moment: a conversation that has moved up since keeps its place, so it is
-    /// neither skipped nor repeated. A message that was being committed at that moment may come to light later and
-    /// change the past by so much; hence the `recent` ones given are named one by one, and any other of that time is
-    /// given late rather than not at all.
+    /// A conversation that has moved up since keeps its position, so it is neither skipped nor repeated. A message that
+    /// was being committed at that time becomes visible later, and may change the past order within a few seconds.
+    /// Therefore the cursor lists the `recent` conversations by id, and any other conversation of that time is returned
+    /// late rather than never.
     func page(
         of user: User.ID,
         type: Conversation.Kind? = nil,
@@ -112,7 +113,7 @@ extension ConversationStore {
         )
     }
 
-    /// The last message first, for its columns are read by their place.
+    /// The last message comes first, because its columns are read by index.
     private static var columns: String {
         """
         \(MessageRow.columns("last_message")),
@@ -141,11 +142,11 @@ extension ConversationStore {
     }
 }
 
-/// A conversation of a list, with what places it there.
+/// A conversation in a list, with the values that determine its position.
 struct ListedConversation: Sendable {
     let conversation: Conversation
     let activeAt: Date
-    /// The database's time at which the page was read.
+    /// The database's time when the page was read.
     let now: Date
 }
 

@@ -3,11 +3,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `conversations`: what they are called and who may come in.
+/// The table `conversations`: labels, settings and the rules for joining.
 struct ConversationStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Makes a conversation of users who are known, in their order; the first is its creator, and a group's admin.
+    /// Inserts a conversation of existing users, in their order; the first is its creator, and the admin of a group.
     func insert(_ new: NewConversation) async throws -> ConversationToken {
         let id: Conversation.ID = try await db.one(
             """
@@ -36,7 +36,8 @@ struct ConversationStore<Executor: PostgresExecutor> {
         return ConversationToken(id: id, secret: new.secret)
     }
 
-    /// The half of a conversation's token that its id does not tell; nil where the application has no such conversation.
+    /// Returns the part of a conversation's token that is not its id; nil when the application has no such
+    /// conversation.
     func secret(of conversation: Conversation.ID, in application: String) async throws -> String? {
         try await db.first(
             """
@@ -47,7 +48,8 @@ struct ConversationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What decides about a request of this user's; nil where there is nothing that the token opens in his application.
+    /// Returns the facts that decide about a user's request; nil when the token opens nothing in the user's
+    /// application.
     func membership(_ token: ConversationToken, of user: User.ID) async throws -> MembershipStatus? {
         try await db.first(
             """
@@ -91,7 +93,7 @@ struct ConversationStore<Executor: PostgresExecutor> {
     }
 }
 
-/// A conversation to be made.
+/// A conversation to insert.
 struct NewConversation: Sendable {
     let creator: User.ID
     let secret: String
@@ -101,20 +103,20 @@ struct NewConversation: Sendable {
     let meta: String?
     let whiteList: [String]?
     let joinByToken: Bool
-    /// The creator first, nobody twice.
+    /// The creator first, without duplicates.
     let members: [String]
 }
 
-/// How a user stands to a conversation, member or not.
+/// The relation of a user to a conversation, as a member or not.
 struct MembershipStatus: Sendable {
     let creator: String
     let isDirect: Bool
     let whiteList: [String]?
     let joinByToken: Bool
     let memberCount: Int
-    /// By the other of a direct conversation.
+    /// Whether the other user of a direct conversation has blocked this user.
     let isBlocked: Bool
-    /// Nil: no member.
+    /// Nil for a user outside of the conversation.
     let isAdmin: Bool?
     let wasKicked: Bool
 
@@ -129,7 +131,7 @@ struct MembershipStatus: Sendable {
         wasKicked = try row.bool("was_kicked")
     }
 
-    /// Whether `user` may come in by himself: the white list admits him (kicked or not), or the token he has does.
+    /// Returns whether `user` may join: the white list admits the user (kicked or not), or the token does.
     func admits(_ user: String, byToken: Bool) -> Bool {
         whiteList?.contains { $0.isExactly(user) } ?? true || byToken && joinByToken && !wasKicked
     }

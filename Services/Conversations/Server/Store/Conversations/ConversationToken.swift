@@ -1,9 +1,9 @@
 import ConversationsAPI
 import Wire
 
-/// A conversation's token taken apart: 22 random characters (132 bits, of which 128 are random), then its id.
+/// A parsed conversation token: 22 random characters (132 bits, of which 128 are random), then the conversation's id.
 ///
-/// So a token is looked up by the primary key, and says by itself which shard has its conversation.
+/// The token is found by the primary key, and it determines the shard of its conversation.
 struct ConversationToken: Hashable, Sendable, CustomStringConvertible {
     static let secretLength = 22
 
@@ -15,7 +15,7 @@ struct ConversationToken: Hashable, Sendable, CustomStringConvertible {
         self.secret = secret
     }
 
-    /// Nil for what can be nobody's token.
+    /// Nil for text that cannot be a token.
     init?(_ text: String) {
         guard text.utf8.count == text.unicodeScalars.count, text.utf8.count > Self.secretLength else { return nil }
         let number = text.dropFirst(Self.secretLength)

@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// Two people of one application, whoever is named first.
+/// Two users of one application, in either order.
 struct Pair: Sendable {
     let application: String
     let low: String
@@ -11,18 +11,19 @@ struct Pair: Sendable {
 
     init(_ user: User.ID, _ other: String) {
         application = user.application
-        // Compared as the database does, byte by byte.
+        // Compares byte by byte, as the database does.
         let isInOrder = user.user.utf8.lexicographicallyPrecedes(other.utf8)
         low = isInOrder ? user.user : other
         high = isInOrder ? other : user.user
     }
 }
 
-/// The table `directs`: which conversation two people have with each other alone.
+/// The table `directs`: the direct conversation of each pair of users.
 struct DirectStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Waits for whoever makes these two a conversation, or blocks one of them for the other; until the transaction ends.
+    /// Waits for transactions that create the pair's conversation or block one of the two, and holds the lock until the
+    /// transaction ends.
     func lock(_ pair: Pair) async throws {
         try await db.run(
             """

@@ -3,18 +3,19 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `heads`: what every message moves, and whose row is the lock of its conversation.
+/// The table `heads`: the counters that every message advances, whose row is the lock of its conversation.
 struct HeadStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Waits for whatever changes the conversation at the moment; what the next statement reads stays true.
+    /// Waits for other changes of the conversation; values read by later statements stay valid until the transaction
+    /// ends.
     ///
-    /// False: there is no such conversation.
+    /// Returns false when the conversation does not exist.
     func lock(_ conversation: Conversation.ID) async throws -> Bool {
         try await db.execute(BatchWriter.lock([conversation])).count == 1
     }
 
-    /// Writes a system message, under the lock; it counts as read, but takes a `seq` and a change's number.
+    /// Writes a system message under the lock; it counts as read, but takes a `seq` and a change number.
     func append(_ event: SystemEvent, to conversation: Conversation.ID) async throws {
         try await db.run(
             """

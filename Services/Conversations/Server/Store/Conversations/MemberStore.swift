@@ -2,14 +2,14 @@ import ConversationsAPI
 import Postgres
 import Wire
 
-/// The tables `members`, `kicks`, `leaves` and `users`: the members of a conversation, the users who were kicked or left,
-/// and all users.
+/// The tables `members`, `kicks`, `leaves` and `users`: the members of a conversation, the users who were kicked or
+/// left, and all users.
 ///
-/// Everything that changes them runs under the head's lock.
+/// All changes to them run under the head's lock.
 struct MemberStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Lets users spring into being; in the order of their names, so that two who add the same never wait in a circle.
+    /// Inserts missing users, ordered by id, so that two transactions that insert the same users never deadlock.
     func ensureUsers(_ users: [String], of application: String) async throws {
         try await db.run(
             """
@@ -20,16 +20,16 @@ struct MemberStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds a known user behind all others, and lifts a kick if told to.
+    /// Adds an existing user behind all other members, and lifts a kick when `liftsKick` is true.
     func add(_ user: User.ID, to conversation: Conversation.ID, liftsKick: Bool) async throws {
         try await db.run(
             """
             WITH counted AS (
                 UPDATE conversations SET member_count = member_count + 1 WHERE conversation_id = \(conversation)
-            ), pardoned AS (
+            ), lifted AS (
                 DELETE FROM kicks
                 WHERE \(liftsKick) AND conversation_id = \(conversation) AND user_id = \(user.user)
-            ), returned AS (
+            ), rejoined AS (
                 DELETE FROM leaves WHERE conversation_id = \(conversation) AND user_id = \(user.user)
             )
             INSERT INTO members (conversation_id, application_id, user_id, user_number, joined_seq, is_admin)
@@ -42,7 +42,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// False: was no member.
+    /// Returns false when the user was not a member.
     func remove(_ user: String, from conversation: Conversation.ID) async throws -> Bool {
         try await db.run(
             """
@@ -57,7 +57,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Remembers that this user may not come back by the token until an admin adds them.
+    /// Records that this user may not join by the token until an admin adds them.
     func recordKick(_ user: User.ID, from conversation: Conversation.ID) async throws {
         try await db.run("DELETE FROM leaves WHERE conversation_id = \(conversation) AND user_id = \(user.user)")
         try await db.run(
@@ -69,7 +69,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Remembers that this user left by their own decision.
+    /// Records that this user left voluntarily.
     func recordLeave(_ user: User.ID, _ conversation: Conversation.ID) async throws {
         try await db.run(
             """
@@ -87,7 +87,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         ) ?? false
     }
 
-    /// False: is no member.
+    /// Returns false when the user is not a member.
     func set(admin isAdmin: Bool, _ user: String, in conversation: Conversation.ID) async throws -> Bool {
         try await db.run(
             """
@@ -97,7 +97,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// For a direct conversation: whether the other one has blocked `user`.
+    /// Sets whether the other user of a direct conversation has blocked `user`.
     func set(blocked isBlocked: Bool, _ user: String, in conversation: Conversation.ID) async throws {
         try await db.run(
             """
@@ -116,7 +116,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Null: is no member.
+    /// Returns nil when the user is not a member.
     func isAdmin(_ user: String, in conversation: Conversation.ID) async throws -> Bool? {
         try await db.first(
             "SELECT is_admin FROM members WHERE conversation_id = \(conversation) AND user_id = \(user)",
@@ -131,7 +131,7 @@ struct MemberStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Makes the oldest member an admin where there is none.
+    /// Makes the oldest member an admin when there is no admin.
     func ensureAdmin(in conversation: Conversation.ID) async throws {
         try await db.run(
             """

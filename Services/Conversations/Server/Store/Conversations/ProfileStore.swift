@@ -28,9 +28,9 @@ struct ProfileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Keeps what auth answered about users without a row; any event about them overrides the answer.
+    /// Stores auth's response about users without a row; any event about them overrides it.
     ///
-    /// A user who is deleted while auth answers gets no row.
+    /// A user who is deleted meanwhile gets no row.
     func insertMissing(_ names: [(user: String, name: String?)], of application: String) async throws {
         try await db.run(
             """
@@ -80,7 +80,7 @@ struct ProfileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes what was published up to `moment`.
+    /// Removes a profile whose values were all published up to `moment`.
     func delete(of user: User.ID, publishedBy moment: Date) async throws {
         try await db.run(
             """

@@ -4,12 +4,13 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The table `conversation_deletions`: conversations that are gone for everybody, and whose messages go little by little.
+/// The table `conversation_deletions`: deleted conversations, whose messages are removed in batches.
 struct ConversationDeletionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Under the head's lock: the conversation is gone, with its members, its token and its place in every list, and
-    /// those who see it hear of that.
+    /// Deletes the conversation with its members and its token, and queues an event for connected members.
+    ///
+    /// Must run under the head's lock.
     func begin(_ conversation: Conversation.ID, of application: String) async throws {
         try await db.run(
             """
@@ -25,7 +26,7 @@ struct ConversationDeletionStore<Executor: PostgresExecutor> {
         try await OutboxStore(db: db).insert("conversation.deleted", of: conversation, body)
     }
 
-    /// One that nobody else is at, locked until the transaction ends.
+    /// Returns a conversation that no other instance is removing, locked until the transaction ends.
     func next(at now: Date) async throws -> Conversation.ID? {
         try await db.first(
             """
@@ -36,7 +37,7 @@ struct ConversationDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes some of what it left; false when nothing was left.
+    /// Removes some remaining rows of a conversation; returns false when none was left.
     func removeSome(of conversation: Conversation.ID, limit: Int) async throws -> Bool {
         for table in ["search_entries", "reactions", "messages"] {
             let removed = try await db.run(
@@ -58,7 +59,7 @@ struct ConversationDeletionStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A deleted conversation whose messages are to be removed.
+    /// A deleted conversation whose messages are still to be removed.
     static let conversationDeletion = SetAsideKind(
         "conversation_deletion",
         table: "conversation_deletions",

@@ -2,14 +2,14 @@ import ConversationsAPI
 import Postgres
 import Wire
 
-/// What is left of somebody who goes, and what goes with him since it was his alone.
+/// The deletion of applications, and the checks for data that a deletion has not removed yet.
 extension UserDeletionStore {
-    /// The tables with data of users, in the order in which they are cleared of an application without conversations.
+    /// The tables with users' data, in the order in which they are cleared for an application without conversations.
     static var tables: [String] {
         ["user_deletions", "member_joins", "devices", "connected_devices", "blocks", "profiles", "users"]
     }
 
-    /// Some of an application's conversations.
+    /// Returns some of an application's conversations.
     func conversations(of application: String, limit: Int) async throws -> [Conversation.ID] {
         try await db.all(
             """
@@ -20,7 +20,7 @@ extension UserDeletionStore {
         )
     }
 
-    /// Whether messages of deleted conversations of an application are still to be removed.
+    /// Returns whether messages of an application's deleted conversations are still to be removed.
     func hasDeletions(of application: String) async throws -> Bool {
         try await db.one(
             "SELECT EXISTS (SELECT FROM conversation_deletions WHERE application_id = \(application)) AS has_deletions",
@@ -28,7 +28,7 @@ extension UserDeletionStore {
         )
     }
 
-    /// Whether there is still something to be done about somebody.
+    /// Returns whether the deletion of a user is still pending.
     func hasPending(_ user: User.ID) async throws -> Bool {
         try await db.one(
             """
@@ -42,7 +42,9 @@ extension UserDeletionStore {
         )
     }
 
-    /// Under the head's lock: a conversation without anybody goes as if its creator had deleted it; false: somebody is there.
+    /// Deletes a conversation without members as if its creator had done so; returns false when it has members.
+    ///
+    /// Must run under the head's lock.
     func removeIfEmpty(_ conversation: Conversation.ID, of user: User.ID) async throws -> Bool {
         let hasMembers = try await db.first(
             "SELECT FROM members WHERE conversation_id = \(conversation) LIMIT 1",

@@ -4,29 +4,29 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Somebody who is no user any more.
+/// The pending deletion of a user.
 ///
-/// Whoever comes by the same name later is somebody else, and keeps what he does from then on.
+/// A user with the same id who signs up later is a different user, whose later data is kept.
 struct UserDeletion: Sendable {
     let id: Int64
     let user: User.ID
     let deletedAt: Date
-    /// Those that he has still to leave.
+    /// The conversations that the user has yet to leave.
     let conversations: [Conversation.ID]
-    /// Up to this one his name was looked for.
+    /// The last conversation that was searched for the user's id.
     let searchedUpTo: Conversation.ID
 }
 
-/// The table `user_deletions`, and what a person leaves behind in all others.
+/// The table `user_deletions`, and a deleted user's data in all other tables.
 struct UserDeletionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Clocks may be so far apart, in seconds.
+    /// The maximum difference between the clocks of services, in seconds.
     private static var leeway: Double { 5 }
 
-    /// What goes at once: devices, blocks of his and of him, what he says about himself; and it is noted what has to follow.
+    /// Deletes devices, blocks in both directions and profile data at once, and records the work that follows.
     ///
-    /// Told late, it leaves alone what somebody who has his name since has made.
+    /// When the event arrives late, data that a later user with the same id has created is kept.
     func insert(_ user: User.ID, at moment: Date) async throws {
         let moment = moment.addingTimeInterval(Self.leeway)
         for (table, time) in [("devices", "seen_at"), ("connected_devices", "connected_at"), ("blocks", "blocked_at")] {
@@ -45,7 +45,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
             """
         )
         try await ProfileStore(db: db).delete(of: user, publishedBy: moment)
-        // Nobody has to be told any more that he came.
+        // The user's joins need no events any longer.
         try await db.run(
             """
             UPDATE member_joins SET users = array_remove(users, \(user.user))
@@ -58,7 +58,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
             WHERE application_id = \(user.application) AND user_id = \(user.user)
             """
         )
-        // Also of whom nothing is known here: others may have named him.
+        // Also for a user without data here, because other users may have named them.
         try await db.run(
             """
             INSERT INTO user_deletions (application_id, user_id, deleted_at, conversations)
@@ -67,7 +67,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
                 JOIN conversations ON conversations.conversation_id = members.conversation_id
                 WHERE members.application_id = \(user.application) AND members.user_id = \(user.user)
                     AND conversations.created_at <= \(moment)
-                    -- Who was not there from the beginning came with the message of his place.
+                    -- A member who was not there from the beginning joined with the message at joined_seq.
                     AND NOT EXISTS (
                         SELECT FROM messages
                         WHERE messages.conversation_id = members.conversation_id AND messages.seq = members.joined_seq
@@ -79,7 +79,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The one that began first.
+    /// Returns the oldest deletion that is due.
     func next(at now: Date) async throws -> UserDeletion? {
         try await db.first(
             """
@@ -99,7 +99,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// He has left this one.
+    /// Records that the user has left a conversation.
     func record(left conversation: Conversation.ID, _ deletionJob: UserDeletion) async throws {
         try await db.run(
             """
@@ -117,11 +117,11 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// All is done; of him nothing is known any more, unless somebody of his name has come meanwhile.
+    /// Deletes the job, and the user's row unless a later user with the same id exists.
     func delete(_ deletionJob: UserDeletion) async throws {
         try await db.run("DELETE FROM user_deletions WHERE deletion_id = \(deletionJob.id)")
         let user = deletionJob.user
-        // An event of photos may have arrived after the one that began the departure.
+        // An event from photos may have arrived after the event that started the deletion.
         try await ProfileStore(db: db).delete(of: user, publishedBy: deletionJob.deletedAt)
         try await db.run(
             """
@@ -138,7 +138,8 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The next conversations, of which the last is answered, and those of them that name him.
+    /// Searches the next conversations for the user's id; returns matches and the last conversation searched, or nil at
+    /// the end.
     func search(
         _ deletionJob: UserDeletion,
         limit: Int
@@ -184,7 +185,9 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         return (found, upTo: try last.decode("conversation_id"))
     }
 
-    /// Under the head's lock: the two of a direct conversation are none any more, and who is left is blocked by nobody.
+    /// Dissolves the pair of a direct conversation, and removes the block of the remaining user.
+    ///
+    /// Must run under the head's lock.
     func endDirect(_ conversation: Conversation.ID) async throws {
         try await db.run("DELETE FROM directs WHERE conversation_id = \(conversation)")
         try await db.run(
@@ -192,7 +195,9 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Under the head's lock: nothing in the conversation goes by his name any more, and his reactions are gone.
+    /// Removes the user's id from the conversation's own data, and the user's reactions.
+    ///
+    /// Must run under the head's lock.
     func removeReferences(_ user: String, in conversation: Conversation.ID) async throws {
         try await db.run(
             """
@@ -221,7 +226,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes his name off some of the messages that he sent; answers how many.
+    /// Removes the user's name from some of the messages that the user sent; returns their number.
     func anonymize(
         _ deletionJob: UserDeletion,
         messagesOf conversation: Conversation.ID,
@@ -240,15 +245,15 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What the suite says of somebody.
+    /// Returns the texts of system messages about a user.
     private static func events(of user: String) throws -> [String] {
         try [SystemEvent.joined(user), .left(user), .kicked(user)].map { try $0.data() }
     }
 
-    /// As a literal, which the index of system messages is found by.
+    /// A literal, because the partial index of system messages needs one.
     private static var systemMime: String { "'\(SystemEvent.mime)'" }
 
-    /// Takes his name out of what the suite has said of him, in the messages behind `seq`; nil: that was the end.
+    /// Removes the user's name from system messages behind `seq`; returns the last `seq` covered, or nil at the end.
     func anonymize(
         _ deletionJob: UserDeletion,
         systemMessagesOf conversation: Conversation.ID,
@@ -279,7 +284,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A deleted user who is to be taken out of conversations.
+    /// A deleted user who is still to be removed from conversations.
     static let deletionJob = SetAsideKind(
         "deletion_job",
         table: "user_deletions",

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The table `bus`: the name by which the instances find each other.
+/// The table `bus`: the name that the instances of this database share.
 struct BusStore<Executor: PostgresExecutor> {
     let db: Executor
 

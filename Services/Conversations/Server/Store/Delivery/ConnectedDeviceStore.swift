@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// A device that has a socket of its own.
+/// A device with an open socket.
 struct ConnectedDevice: Sendable {
     let user: User.ID
     let device: String
@@ -15,13 +15,14 @@ extension ConnectedDevice: Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(user) }
 }
 
-/// The tables `instances` and `connected_devices`: who has an open socket, at any instance.
+/// The tables `instances` and `connected_devices`: the devices with an open socket, at all instances.
 ///
-/// What push may ask: a device is connected where a row of it is at an instance whose `lease_until` has not passed.
+/// A device is connected when it has a row at an instance whose `lease_until` has not passed.
 struct ConnectedDeviceStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Holds for so many seconds from now; not held before, the instance may have been forgotten with all its devices.
+    /// Renews the instance's lease for `seconds`; when it was not held, the instance may have been removed with all its
+    /// devices.
     func renew(_ instance: String, seconds: Double) async throws -> (wasHeld: Bool, isAlone: Bool) {
         try await db.one(
             """
@@ -43,7 +44,7 @@ struct ConnectedDeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Ends in so many seconds: whose devices are not back by then, is away.
+    /// Shortens the lease to `seconds`; users whose devices have not reconnected by then are offline.
     func end(_ instance: String, seconds: Double) async throws {
         try await db.run(
             """
@@ -53,26 +54,26 @@ struct ConnectedDeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Answers the users who had no other device connected anywhere.
+    /// Inserts devices; returns the users who had no other device connected to any instance.
     func insert(_ devices: [ConnectedDevice], at instance: String) async throws -> [User.ID] {
         try await db.all(
             """
-            WITH come AS MATERIALIZED (
+            WITH arrived AS MATERIALIZED (
                 SELECT application_id, user_id, device_id
                 FROM unnest(
                     \(devices.map(\.user.application)), \(devices.map(\.user.user)), \(devices.map(\.device))
-                ) AS come (application_id, user_id, device_id)
+                ) AS arrived (application_id, user_id, device_id)
             ), written AS (
                 INSERT INTO connected_devices (application_id, user_id, device_id, instance_id, connected_at)
-                SELECT application_id, user_id, device_id, \(instance), clock_timestamp() FROM come
+                SELECT application_id, user_id, device_id, \(instance), clock_timestamp() FROM arrived
                 ORDER BY application_id, user_id, device_id
                 ON CONFLICT DO NOTHING
             )
-            SELECT DISTINCT come.application_id, come.user_id FROM come
+            SELECT DISTINCT arrived.application_id, arrived.user_id FROM arrived
             WHERE NOT EXISTS (
                 SELECT FROM connected_devices AS others
                 JOIN instances ON instances.instance_id = others.instance_id
-                WHERE others.application_id = come.application_id AND others.user_id = come.user_id
+                WHERE others.application_id = arrived.application_id AND others.user_id = arrived.user_id
                     AND instances.lease_until > clock_timestamp()
             )
             """,
@@ -80,7 +81,7 @@ struct ConnectedDeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Their users were last seen now.
+    /// Deletes devices; their users were last seen now.
     func delete(_ devices: [ConnectedDevice], at instance: String) async throws {
         try await db.run(
             """
@@ -104,29 +105,30 @@ struct ConnectedDeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets an instance whose lease has passed, with its devices; answers whose they were, nil where there is none.
+    /// Removes an instance with an expired lease, with its devices; returns the devices' users, or nil when no lease
+    /// has expired.
     func removeExpiredInstance() async throws -> [User.ID]? {
         let rows = try await db.execute(
             """
-            WITH over AS (
+            WITH expired AS (
                 DELETE FROM instances WHERE instance_id = (
                     SELECT instance_id FROM instances WHERE lease_until < clock_timestamp()
                     ORDER BY lease_until LIMIT 1 FOR UPDATE SKIP LOCKED
                 )
                 RETURNING instance_id, lease_until
             ), gone AS (
-                DELETE FROM connected_devices USING over WHERE connected_devices.instance_id = over.instance_id
+                DELETE FROM connected_devices USING expired WHERE connected_devices.instance_id = expired.instance_id
                 RETURNING connected_devices.application_id, connected_devices.user_id
             ), seen AS MATERIALIZED (
                 SELECT users.application_id, users.user_id FROM users
                 WHERE (users.application_id, users.user_id) IN (SELECT application_id, user_id FROM gone)
                 ORDER BY users.application_id, users.user_id FOR NO KEY UPDATE
             ), dated AS (
-                UPDATE users SET last_seen_at = date_trunc('milliseconds', over.lease_until)
-                FROM seen CROSS JOIN over
+                UPDATE users SET last_seen_at = date_trunc('milliseconds', expired.lease_until)
+                FROM seen CROSS JOIN expired
                 WHERE users.application_id = seen.application_id AND users.user_id = seen.user_id
             )
-            SELECT DISTINCT gone.application_id, gone.user_id FROM over LEFT JOIN gone ON TRUE
+            SELECT DISTINCT gone.application_id, gone.user_id FROM expired LEFT JOIN gone ON TRUE
             """
         )
         guard !rows.isEmpty else { return nil }

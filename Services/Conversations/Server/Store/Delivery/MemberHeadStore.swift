@@ -3,20 +3,20 @@ import Foundation
 import Postgres
 import Wire
 
-/// A conversation that somebody is in, and how far it had come at a moment when he was.
+/// A conversation's latest change and `seq`, at a time when a user was a member.
 struct ConversationHead: Hashable, Sendable {
     let conversation: Conversation.ID
     let change: Int64
     let seq: Int64
-    /// When the conversation was last active; nil where it was not asked for.
+    /// The time of the latest activity; nil when it was not requested.
     var lastAt: Date?
 }
 
-/// Who is where, as delivery asks it.
+/// The memberships and heads of conversations, as delivery queries them.
 struct MemberHeadStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// All conversations of a user, in the order of their ids, behind one.
+    /// Returns a user's conversations behind `conversation`, ordered by id.
     func heads(of user: User.ID, after conversation: Conversation.ID, limit: Int) async throws -> [ConversationHead] {
         try await db.all(
             """
@@ -34,7 +34,7 @@ struct MemberHeadStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nil: he is not in it.
+    /// Returns nil when the user is not a member.
     func head(of user: User.ID, in conversation: Conversation.ID) async throws -> ConversationHead? {
         try await db.first(
             """
@@ -47,9 +47,10 @@ struct MemberHeadStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those of some users who are in a conversation, each with what was there right before he came.
+    /// Returns those of `users` who are members, each with the conversation's head right before the user joined.
     ///
-    /// Who came later has the `seq` of the message that says so; who was there from the beginning has none.
+    /// For a later member, `joined_seq` is the `seq` of the join message; for a member from the beginning there is
+    /// none.
     func headsBeforeJoin(
         of users: [String],
         of application: String,
@@ -69,7 +70,7 @@ struct MemberHeadStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What was in some conversations right before the user became a member, by conversation; as `arrivals`.
+    /// Returns the heads of conversations right before the user joined, by conversation.
     func headsBeforeJoin(
         of user: User.ID,
         in conversations: [Conversation.ID]
@@ -89,21 +90,26 @@ struct MemberHeadStore<Executor: PostgresExecutor> {
         return Dictionary(heads.map { ($0.conversation, $0) }) { first, _ in first }
     }
 
-    /// Of these conversations those in which more has happened than is known, with the newest change; nil: it is gone.
-    func ahead(of known: [(conversation: Conversation.ID, change: Int64)]) async throws -> [(Conversation.ID, Int64?)] {
+    /// Returns the conversations that are ahead of a delivered change, with the newest change; nil for a deleted
+    /// conversation.
+    func ahead(
+        of delivered: [(conversation: Conversation.ID, change: Int64)]
+    ) async throws -> [(Conversation.ID, Int64?)] {
         try await db.all(
             """
-            SELECT known.conversation_id, heads.last_change
-            FROM unnest(\(known.map(\.conversation.rawValue)), \(known.map(\.change))) AS known (conversation_id, change)
-            LEFT JOIN heads ON heads.conversation_id = known.conversation_id
-            WHERE heads.last_change IS DISTINCT FROM known.change
-                AND coalesce(heads.last_change > known.change, TRUE)
+            SELECT delivered.conversation_id, heads.last_change
+            FROM unnest(\(delivered.map(\.conversation.rawValue)), \(delivered.map(\.change)))
+                AS delivered (conversation_id, change)
+            LEFT JOIN heads ON heads.conversation_id = delivered.conversation_id
+            WHERE heads.last_change IS DISTINCT FROM delivered.change
+                AND coalesce(heads.last_change > delivered.change, TRUE)
             """,
             as: { (try $0.decode("conversation_id"), try $0.optionalInt64("last_change")) }
         )
     }
 
-    /// Whether a user may be heard there: nil where he is not in it, false where the other one of the two has blocked him.
+    /// Returns whether a user may send: nil when not a member, false when the other user of a direct conversation
+    /// blocked them.
     func maySend(_ user: User.ID, in conversation: Conversation.ID) async throws -> Bool? {
         try await db.first(
             """

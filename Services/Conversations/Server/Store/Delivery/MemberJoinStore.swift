@@ -2,23 +2,23 @@ import ConversationsAPI
 import Foundation
 import Postgres
 
-/// Somebody came into a conversation, or it was made with him in it.
+/// The event that users joined a conversation, or that it was created with them.
 struct MemberJoin: Sendable {
     let id: Int64
     let conversation: Conversation.ID
     let application: String
-    /// Nil: too many to be named.
+    /// Nil when there are too many users to list.
     let users: [String]?
 }
 
-/// The table `member_joins`: who came where a short while ago.
+/// The table `member_joins`: the joins of about the last minute.
 struct MemberJoinStore<Executor: PostgresExecutor> {
-    /// So many are named.
+    /// The maximum number of users listed in one row.
     static var namesLimit: Int { 100 }
 
     let db: Executor
 
-    /// In the transaction in which they come.
+    /// Records a join in the transaction that adds the users.
     func insert(_ users: [String], of application: String, in conversation: Conversation.ID) async throws {
         try await db.run(
             """
@@ -29,13 +29,13 @@ struct MemberJoinStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those of the last so many seconds but the ones that are known; the oldest first.
-    func recent(seconds: Double, except known: [Int64], limit: Int) async throws -> [MemberJoin] {
+    /// Returns the joins of the last `seconds` that are not in `processed`, oldest first.
+    func recent(seconds: Double, except processed: [Int64], limit: Int) async throws -> [MemberJoin] {
         try await db.all(
             """
             SELECT join_id, conversation_id, application_id, users FROM member_joins
             WHERE joined_at > clock_timestamp() - make_interval(secs => \(seconds))
-                AND join_id <> ALL (\(known))
+                AND join_id <> ALL (\(processed))
             ORDER BY joined_at LIMIT \(limit)
             """,
             as: { row in

@@ -3,17 +3,18 @@ import Foundation
 import Postgres
 import Wire
 
-/// Whether somebody has an open socket anywhere, and when he last had one.
+/// Whether a user has an open socket at any instance, and when the user last had one.
 struct Presence: Hashable, Sendable {
     let user: User.ID
     let isOnline: Bool
-    /// Nil: never.
+    /// Nil for a user who never had one.
     let lastSeen: Date?
 }
 
-/// Who is there, and who is told: partners of direct conversations and of small groups, unless one blocks the other.
+/// Presences and their audience: partners of direct conversations and of small groups, unless a block separates the
+/// two.
 struct PresenceStore<Executor: PostgresExecutor> {
-    /// In how many conversations somebody's presence is told at most: the newest.
+    /// The maximum number of conversations in which a user's presence is announced: the newest ones.
     private static var audienceLimit: Int { 1_000 }
 
     let db: Executor
@@ -39,14 +40,15 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The presences that each viewer may see in a conversation, for many of them at once; as `Presences.presences`.
+    /// Returns the presences that each viewer may see in a conversation, for many viewers at once, as
+    /// `Presences.presences`.
     func presences(
         seen: [(conversation: Conversation.ID, viewer: String)],
         of application: String
     ) async throws -> [(conversation: Conversation.ID, viewer: String, presence: Presence)] {
         try await db.all(
             """
-            SELECT asked.conversation_id, asked.viewer_id, users.application_id, users.user_id, users.last_seen_at,
+            SELECT input.conversation_id, input.viewer_id, users.application_id, users.user_id, users.last_seen_at,
                    EXISTS (
                        SELECT FROM connected_devices AS devices
                        JOIN instances ON instances.instance_id = devices.instance_id
@@ -54,22 +56,22 @@ struct PresenceStore<Executor: PostgresExecutor> {
                            AND instances.lease_until > clock_timestamp()
                    ) AS is_online
             FROM unnest(\(seen.map(\.conversation.rawValue)), \(seen.map(\.viewer)))
-                AS asked (conversation_id, viewer_id)
-            JOIN members AS mine ON mine.conversation_id = asked.conversation_id AND mine.user_id = asked.viewer_id
+                AS input (conversation_id, viewer_id)
+            JOIN members AS mine ON mine.conversation_id = input.conversation_id AND mine.user_id = input.viewer_id
                 AND mine.application_id = \(application)
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
                 AND conversations.member_count <= \(ConversationStore<Executor>.readsLimit)
-            JOIN members AS people ON people.conversation_id = asked.conversation_id
-                AND people.user_id <> asked.viewer_id
+            JOIN members AS people ON people.conversation_id = input.conversation_id
+                AND people.user_id <> input.viewer_id
             JOIN users ON users.application_id = people.application_id AND users.user_id = people.user_id
             WHERE NOT EXISTS (
                 SELECT FROM blocks
-                WHERE blocks.application_id = \(application) AND blocks.user_id = asked.viewer_id
+                WHERE blocks.application_id = \(application) AND blocks.user_id = input.viewer_id
                     AND blocks.blocked_id = people.user_id
             ) AND NOT EXISTS (
                 SELECT FROM blocks
                 WHERE blocks.application_id = \(application) AND blocks.user_id = people.user_id
-                    AND blocks.blocked_id = asked.viewer_id
+                    AND blocks.blocked_id = input.viewer_id
             )
             ORDER BY people.conversation_id, people.joined_seq
             """,
@@ -84,7 +86,7 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Where a user's presence is told.
+    /// Returns the conversations in which a user's presence is announced.
     func audience(of user: User.ID) async throws -> [Conversation.ID] {
         try await db.all(
             """
@@ -101,7 +103,7 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The members of a conversation that `user` is in, where it is small enough for him to be told of them.
+    /// Returns the other members of a conversation that `user` is a member of, when it is small enough for presences.
     func partners(of user: User.ID, in conversation: Conversation.ID) async throws -> [String] {
         try await db.all(
             """

@@ -3,19 +3,19 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The news of some conversations.
+/// The backlogs of some conversations.
 struct RoomBacklogs: Sendable {
     var backlog: [Conversation.ID: RoomBacklog] = [:]
-    /// What users who join by these news receive first.
+    /// Events that users who join by these changes receive first.
     var announcements: [Conversation.ID: Announcements] = [:]
-    /// Conversations whose news cannot be read.
+    /// Conversations whose backlog cannot be read.
     var failures: [Conversation.ID: any Error] = [:]
-    /// Messages that cannot be read, which are left out of the news.
+    /// Messages that cannot be read, which are left out of the backlog.
     var unreadable: [FailedRow] = []
 }
 
 extension SetAsideKind {
-    /// A message that cannot be read, and so is not sent to the members who are connected.
+    /// A message that cannot be read, and so is not sent to connected members.
     static let message = SetAsideKind(
         "message",
         table: "messages",
@@ -26,10 +26,9 @@ extension SetAsideKind {
     )
 }
 
-/// What instances read to tell it to those connected, on a connection of its own: nothing waits behind it, nor it behind
-/// anything.
+/// The reads of delivery, on a dedicated connection: they neither delay other statements nor wait for them.
 struct RoomBacklogStore: Sendable {
-    /// How much is read of one conversation at once.
+    /// The maximum number of messages and bytes that are read of one conversation at once.
     static let messages = 100
     private static let bytes = 262_144
 
@@ -42,29 +41,29 @@ struct RoomBacklogStore: Sendable {
         )
     }
 
-    /// What each of these conversations has behind a change, in one moment; those that are gone are left out.
+    /// Returns the backlog of each conversation behind a change, in one snapshot; deleted conversations are left out.
     ///
-    /// Every change up to a head's is there to be seen, since each was made under the head's lock.
-    func backlog(_ asked: [(conversation: Conversation.ID, after: Int64)]) async throws -> RoomBacklogs {
+    /// Every change up to the head's is visible, because each was made under the head's lock.
+    func backlog(_ input: [(conversation: Conversation.ID, after: Int64)]) async throws -> RoomBacklogs {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT \(unsafe: MessageRow.names("found")), asked.conversation_id, heads.last_change,
+            SELECT \(unsafe: MessageRow.names("found")), input.conversation_id, heads.last_change,
                    found.total, \(unsafe: ReadMarks.columns)
-            FROM unnest(\(asked.map(\.conversation.rawValue)), \(asked.map(\.after))) AS asked (conversation_id, change)
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
+            FROM unnest(\(input.map(\.conversation.rawValue)), \(input.map(\.after))) AS input (conversation_id, change)
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
             LEFT JOIN LATERAL (
                 SELECT \(unsafe: MessageRow.names("counted")), counted.n, counted.total
                 FROM (
-                    SELECT \(unsafe: MessageRow.names("met")), met.n, met.size, count(*) OVER () AS total
+                    SELECT \(unsafe: MessageRow.names("sized")), sized.n, sized.size, count(*) OVER () AS total
                     FROM (
                         SELECT \(unsafe: MessageRow.columns("messages")), row_number() OVER by_change AS n,
                                sum(octet_length(messages.data)) OVER by_change - octet_length(messages.data) AS size
                         FROM messages
-                        WHERE messages.conversation_id = asked.conversation_id AND messages.change > asked.change
+                        WHERE messages.conversation_id = input.conversation_id AND messages.change > input.change
                         WINDOW by_change AS (ORDER BY messages.change)
                         ORDER BY messages.change LIMIT \(Self.messages + 1)
-                    ) AS met
+                    ) AS sized
                 ) AS counted
                 WHERE counted.size < \(Self.bytes) AND counted.n <= \(Self.messages)
             ) AS found ON TRUE
@@ -72,13 +71,13 @@ struct RoomBacklogStore: Sendable {
                 SELECT array_agg(user_id ORDER BY joined_seq) AS users, array_agg(read_seq ORDER BY joined_seq) AS seqs,
                        array_agg(read_change ORDER BY joined_seq) AS changes
                 FROM members
-                WHERE members.conversation_id = asked.conversation_id AND coalesce(found.n, 1) = 1
+                WHERE members.conversation_id = input.conversation_id AND coalesce(found.n, 1) = 1
                     AND conversations.member_count <= \(ConversationStore<PostgresPool>.readsLimit)
             ) AS member_list ON TRUE
-            ORDER BY asked.conversation_id, found.n
+            ORDER BY input.conversation_id, found.n
             """
         ])[0]
-        let after = Dictionary(asked.map { ($0.conversation, $0.after) }) { $1 }
+        let after = Dictionary(input.map { ($0.conversation, $0.after) }) { $1 }
         var read: [Conversation.ID: [PostgresRow]] = [:]
         for row in rows { read[try row.decode("conversation_id"), default: []].append(row) }
         var found = RoomBacklogs()
@@ -98,7 +97,7 @@ struct RoomBacklogStore: Sendable {
         return found
     }
 
-    /// Some messages as they are now, with the marks of a moment before.
+    /// Returns messages in their current state, with the read marks of a moment before.
     func messages(
         _ seqs: [Int64],
         in conversation: Conversation.ID,
@@ -114,7 +113,7 @@ struct RoomBacklogStore: Sendable {
 }
 
 extension RoomBacklog {
-    /// The news in the rows of one conversation, and the messages among them that cannot be read.
+    /// Reads the backlog from the rows of one conversation, and the messages among them that cannot be read.
     fileprivate static func read(
         _ rows: [PostgresRow],
         of conversation: Conversation.ID,
@@ -123,7 +122,7 @@ extension RoomBacklog {
         let lastChange: Int64 = try rows[0].decode("last_change")
         let total: Int64 = try rows[0].decodeIfPresent("total") ?? 0
         let marks = try ReadMarks(row: rows[0])
-        // Changes of rows that cannot be read count too, so that reading goes on behind them.
+        // Changes of unreadable rows count too, so that reading continues behind them.
         let changes = try rows.compactMap { try $0.decodeIfPresent(at: 1, as: Int64.self) }
         let hasMore = total > changes.count
         let decoded = try rows.decoded(in: conversation, marks)
@@ -139,7 +138,7 @@ extension RoomBacklog {
 }
 
 extension Sequence where Element == PostgresRow {
-    /// Messages of a conversation; rows of an outer join that found none are left out.
+    /// Decodes the messages of a conversation; rows of an outer join without a message are left out.
     fileprivate func decoded(
         in conversation: Conversation.ID,
         _ marks: ReadMarks

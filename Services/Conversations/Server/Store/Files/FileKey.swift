@@ -4,7 +4,7 @@ import Wire
 
 /// A file's name in links: the key of its blob, then its conversation's id.
 ///
-/// So a file is looked up by the primary key, and says by itself which shard knows of it.
+/// The file is found by the primary key, and its name determines the shard that has its row.
 struct FileKey: Hashable, Sendable, CustomStringConvertible {
     let blob: BlobKey
     let conversation: Conversation.ID
@@ -14,7 +14,7 @@ struct FileKey: Hashable, Sendable, CustomStringConvertible {
         self.conversation = conversation
     }
 
-    /// Nil for what can be no file's.
+    /// Nil for text that cannot be a file's name.
     init?(_ text: String) {
         let number = text.dropFirst(BlobKey.length)
         guard let blob = BlobKey(text.prefix(BlobKey.length)), let id = Int64(number), id > 0, "\(id)" == number else {

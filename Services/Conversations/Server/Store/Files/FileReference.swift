@@ -1,14 +1,14 @@
 import Blobs
 
-/// A file as its message's row has it in `data`: key, size and name, with spaces between.
+/// A file as stored in the `data` of its message's row: key, size and name, separated by spaces.
 struct FileReference: Hashable, Sendable {
-    /// The `encoding` of a message that is a file.
+    /// The `encoding` of a message with a file.
     static let encoding = "url"
 
     let key: BlobKey
     /// In bytes.
     let size: Int64
-    /// Fit to be shown; nil where the sender gave none.
+    /// Safe to show; nil when the sender gave no name.
     let name: String?
 
     init(key: BlobKey, size: Int64, name: String?) {
@@ -17,7 +17,7 @@ struct FileReference: Hashable, Sendable {
         self.name = name
     }
 
-    /// Nil for what is none, as the data of a message that was deleted.
+    /// Nil for other data, such as that of a deleted message.
     init?(stored: String) {
         let parts = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let key = BlobKey(parts[0]), let size = Int64(parts[1]) else { return nil }
@@ -27,9 +27,9 @@ struct FileReference: Hashable, Sendable {
     var stored: String { "\(key) \(size) \(name ?? "")" }
 }
 
-/// What a file message says, once its bytes are kept.
+/// The content of a message with a file, whose bytes are stored.
 struct FileContent: Sendable {
     let reference: FileReference
-    /// By its bytes.
+    /// Detected from the bytes.
     let mediaType: String
 }

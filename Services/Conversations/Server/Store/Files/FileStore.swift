@@ -4,13 +4,13 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `files`: which blobs there are, which of them no message has any more, and how many bytes each user has.
+/// The table `files`: the stored blobs, those that are due for deletion, and how many bytes each user has.
 struct FileStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Notes a file that a member is about to send; false where the sender sees no such conversation.
+    /// Inserts a file that a member is about to upload; returns false when the sender cannot see the conversation.
     ///
-    /// Unless a message takes it within `uploadLifetime` seconds, it is due.
+    /// Unless a message takes the file within `uploadLifetime` seconds, it is due for deletion.
     func insertPending(
         _ key: BlobKey,
         in token: ConversationToken,
@@ -37,9 +37,10 @@ struct FileStore<Executor: PostgresExecutor> {
         ) ?? 0
     }
 
-    /// Counts a file whose bytes are kept for its owner; false where that would be more than `quota` bytes.
+    /// Counts a stored file for its owner; returns false when the owner would have more than `quota` bytes.
     ///
-    /// The owner's row is locked only here and where files are removed: a message without a file does not wait for it.
+    /// The owner's row is locked only here and when files are removed, so a message without a file does not wait for
+    /// it.
     func count(_ key: FileKey, size: Int64, quota: Int64) async throws -> Bool {
         try await db.run(
             """
@@ -58,7 +59,7 @@ struct FileStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Makes a file that no message has due at once; false where a message has it.
+    /// Makes a file without a message due at once; returns false when a message has it.
     func discard(_ key: FileKey) async throws -> Bool {
         let isDue =
             try await db.run(
@@ -68,14 +69,14 @@ struct FileStore<Executor: PostgresExecutor> {
                 """
             ) == 1
         guard !isDue else { return true }
-        // Where the sweep has struck it off while its bytes were still coming, nobody else knows of them any more.
+        // When the sweep deleted the row during the upload, only this caller can still remove the bytes.
         return try await db.first(
             "SELECT key FROM files WHERE conversation_id = \(key.conversation) AND key = \(key.blob.description)",
             as: { _ in true }
         ) == nil
     }
 
-    /// Files that are due, the longest first.
+    /// Returns files that are due, those due longest first.
     func due(limit: Int) async throws -> [FileKey] {
         try await db.all(
             """
@@ -88,9 +89,9 @@ struct FileStore<Executor: PostgresExecutor> {
         ).compactMap { (key: FileKey?) in key }
     }
 
-    /// Until the transaction's end, files of messages may be deleted; false while a backup copies them.
+    /// Permits the deletion of files until the transaction ends; returns false while a backup copies files.
     ///
-    /// `roost backup` takes the same lock, shared.
+    /// `roost backup` takes the same lock in shared mode.
     func lockDeletion() async throws -> Bool {
         try await db.one(
             "SELECT pg_try_advisory_xact_lock(hashtext('roost files')) AS is_free",
@@ -98,7 +99,7 @@ struct FileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Strikes off files whose blobs are gone; they count for their owners no more.
+    /// Deletes the rows of files whose blobs are removed, and subtracts their sizes from their owners' bytes.
     func deleteRows(_ keys: [FileKey]) async throws {
         guard !keys.isEmpty else { return }
         try await db.run(
@@ -120,7 +121,7 @@ struct FileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// A file that a message has.
+    /// Returns the file of a message.
     func find(_ key: FileKey) async throws -> FileContent? {
         try await db.first(
             """

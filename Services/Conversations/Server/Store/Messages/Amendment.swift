@@ -1,10 +1,10 @@
 import ConversationsAPI
 import Wire
 
-/// What is to become of a message that was said.
+/// A change to a message.
 struct Amendment: Sendable {
     enum Action: Sendable {
-        /// Replaces what was said, and the compact JSON of its `meta` where told to.
+        /// Replaces the text and, if `replacesMeta` is true, the compact JSON of the `meta`.
         case edit(data: String, meta: String?, replacesMeta: Bool)
         case delete
         case react(String)
@@ -13,7 +13,7 @@ struct Amendment: Sendable {
 
     let conversation: ConversationToken
     let user: User.ID
-    /// Of the same conversation.
+    /// A message of the same conversation.
     let message: Message.ID
     let action: Action
 
@@ -26,18 +26,18 @@ struct Amendment: Sendable {
     }
 }
 
-/// Why nothing was written, or a message stays as it is; the raw value is the database's word for it.
+/// The reason why a write was rejected; the raw value is the text that the statement returns.
 enum WriteRejection: String, Sendable {
     case missing
-    /// The suite itself said it.
+    /// The message is a system message.
     case system
-    /// Somebody else said it.
+    /// Another user sent the message.
     case notAuthor = "not_author"
     case deleted
-    /// It is a file, which has no text.
+    /// The message is a file, which has no text.
     case file
-    /// It has as many reactions as it may.
+    /// The message has the maximum number of reactions.
     case full
-    /// The other of a direct conversation does not want to hear of it.
+    /// The other user of a direct conversation has blocked this user.
     case blocked
 }

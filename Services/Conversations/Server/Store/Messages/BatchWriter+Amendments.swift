@@ -3,19 +3,19 @@ import Postgres
 import Wire
 
 extension BatchWriter {
-    /// How many different emoji a message may have.
+    /// The maximum number of different emoji on a message.
     static let maximumEmoji = 20
-    /// How many reactions a message may have in all.
+    /// The maximum number of all reactions to a message.
     static let maximumReactions = 1_000
 
-    /// Edits, deletes and reacts to messages, each of them once; what changes takes a change's number.
+    /// Edits, deletes and reacts to messages, each message at most once; each change takes a change number.
     ///
-    /// What is already as it is asked to be changes nothing: so a batch of unknown outcome may be run again. A deleted
-    /// message keeps its row, and with it everybody's `seq`; the client's id stays, so that a draft that comes again is
-    /// known.
+    /// A message that is already in the requested state stays unchanged, so a batch with an unknown outcome may run
+    /// again. A deleted message keeps its row, and so its `seq` for all members. It also keeps the client's id, so that
+    /// a repeated draft is recognized.
     static func amend(_ amendments: [Amendment], recalledBy subscribers: [String] = []) -> PostgresQuery {
         """
-        WITH asked AS MATERIALIZED (
+        WITH input AS MATERIALIZED (
             SELECT n, conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji
             FROM unnest(
                 \(amendments.map(\.conversation.id.rawValue)), \(amendments.map(\.conversation.secret)),
@@ -27,40 +27,40 @@ extension BatchWriter {
                 conversation_id, secret, application_id, user_id, seq, action, data, meta, replaces_meta, emoji, n
             )
         ), found AS MATERIALIZED (
-            SELECT asked.n, asked.conversation_id, asked.application_id, asked.user_id, asked.seq, asked.action, asked.data, asked.meta,
-                   asked.replaces_meta, asked.emoji, heads.last_change,
+            SELECT input.n, input.conversation_id, input.application_id, input.user_id, input.seq, input.action,
+                   input.data, input.meta, input.replaces_meta, input.emoji, heads.last_change,
                    CASE
                        WHEN messages.seq IS NULL THEN 'missing'
                        WHEN messages.mime = \(SystemEvent.mime) THEN 'system'
-                       WHEN asked.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM asked.user_id
-                           AND NOT (asked.action = 'delete' AND members.is_admin) THEN 'not_author'
-                       WHEN members.is_blocked AND asked.action IN ('edit', 'react') THEN 'blocked'
+                       WHEN input.action IN ('edit', 'delete') AND messages.sender_id IS DISTINCT FROM input.user_id
+                           AND NOT (input.action = 'delete' AND members.is_admin) THEN 'not_author'
+                       WHEN members.is_blocked AND input.action IN ('edit', 'react') THEN 'blocked'
                        WHEN messages.deleted_at IS NOT NULL THEN
-                           CASE WHEN asked.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END
-                       WHEN asked.action = 'edit' AND messages.encoding = 'url' THEN 'file'
-                       WHEN asked.action = 'edit' AND messages.data = asked.data
-                           AND (NOT asked.replaces_meta OR messages.meta IS NOT DISTINCT FROM asked.meta) THEN 'same'
-                       WHEN asked.action IN ('react', 'unreact') AND (asked.action = 'react') = EXISTS (
+                           CASE WHEN input.action IN ('delete', 'unreact') THEN 'same' ELSE 'deleted' END
+                       WHEN input.action = 'edit' AND messages.encoding = 'url' THEN 'file'
+                       WHEN input.action = 'edit' AND messages.data = input.data
+                           AND (NOT input.replaces_meta OR messages.meta IS NOT DISTINCT FROM input.meta) THEN 'same'
+                       WHEN input.action IN ('react', 'unreact') AND (input.action = 'react') = EXISTS (
                            SELECT FROM reactions
-                           WHERE reactions.conversation_id = asked.conversation_id AND reactions.seq = asked.seq
-                               AND reactions.emoji = asked.emoji AND reactions.user_id = asked.user_id
+                           WHERE reactions.conversation_id = input.conversation_id AND reactions.seq = input.seq
+                               AND reactions.emoji = input.emoji AND reactions.user_id = input.user_id
                        ) THEN 'same'
-                       WHEN asked.action = 'react' AND messages.reaction_count > 0 AND (
+                       WHEN input.action = 'react' AND messages.reaction_count > 0 AND (
                            messages.reaction_count >= \(maximumReactions) OR (
                                SELECT count(DISTINCT reactions.emoji) FROM reactions
-                               WHERE reactions.conversation_id = asked.conversation_id AND reactions.seq = asked.seq
-                                   AND reactions.emoji <> asked.emoji
+                               WHERE reactions.conversation_id = input.conversation_id AND reactions.seq = input.seq
+                                   AND reactions.emoji <> input.emoji
                            ) >= \(maximumEmoji)
                        ) THEN 'full'
                        ELSE 'done'
                    END AS outcome
-            FROM asked
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
-                AND conversations.secret = asked.secret
-            JOIN members ON members.conversation_id = asked.conversation_id
-                AND members.user_id = asked.user_id AND members.application_id = asked.application_id
-            LEFT JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
+            FROM input
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
+                AND conversations.secret = input.secret
+            JOIN members ON members.conversation_id = input.conversation_id
+                AND members.user_id = input.user_id AND members.application_id = input.application_id
+            LEFT JOIN messages ON messages.conversation_id = input.conversation_id AND messages.seq = input.seq
         ), changing AS MATERIALIZED (
             SELECT n, conversation_id, application_id, user_id, seq, action, data, meta, replaces_meta, emoji,
                    last_change + row_number() OVER (PARTITION BY conversation_id ORDER BY n) AS change,
@@ -111,8 +111,8 @@ extension BatchWriter {
         ) AS recalled_messages
         """
 
-    /// Takes apart a row of `amend`.
-    static func amendment(_ row: PostgresRow) throws -> (place: Int, WriteOutcome) {
+    /// Decodes a row of `amend`.
+    static func amendment(_ row: PostgresRow) throws -> (index: Int, WriteOutcome) {
         let outcome: String = try row.decode(at: 1)
         return (try row.decode(at: 0) - 1, WriteRejection(rawValue: outcome).map(WriteOutcome.refused) ?? .amended)
     }
@@ -131,7 +131,7 @@ extension Amendment.Action {
     fileprivate var data: String? { if case .edit(let data, _, _) = self { data } else { nil } }
     fileprivate var meta: String? { if case .edit(_, let meta, _) = self { meta } else { nil } }
 
-    /// A deleted message's goes too.
+    /// Deletion removes the message's `meta` too.
     fileprivate var replacesMeta: Bool {
         switch self {
         case .edit(_, _, let replaces): replaces

@@ -3,12 +3,14 @@ import Postgres
 import Wire
 
 extension BatchWriter {
-    /// Numbers and writes the drafts whose senders are members; answers those that were there already with their `seq`.
+    /// Numbers and writes the drafts whose senders are members; for drafts that are stored already, returns their
+    /// `seq`.
     ///
-    /// Who is blocked in a direct conversation is told so; where nobody is, it costs nothing to know.
+    /// A draft of a sender who is blocked in a direct conversation returns only nulls; the check costs nothing extra.
     ///
-    /// Every index is met by its whole key in a nested loop: a draft costs the same in a small table and a large one.
-    /// `createdAt` has milliseconds, as on the wire, so that what a client read serves as `before` without loss.
+    /// Every index is used with its whole key in a nested loop, so a draft costs the same in a small table and a large
+    /// one. `createdAt` has milliseconds, as on the wire, so that a value that a client received serves as `before`
+    /// without loss.
     static func insert(_ drafts: [MessageWrite]) -> PostgresQuery {
         """
         WITH drafts AS MATERIALIZED (
@@ -23,7 +25,7 @@ extension BatchWriter {
                 conversation_id, secret, application_id, sender_id, client_message_id,
                 data, mime, encoding, meta, push, reply_to, n
             )
-        ), known AS MATERIALIZED (
+        ), existing AS MATERIALIZED (
             SELECT drafts.n, messages.seq
             FROM drafts JOIN messages ON messages.conversation_id = drafts.conversation_id
                 AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
@@ -39,7 +41,7 @@ extension BatchWriter {
                 AND conversations.secret = drafts.secret
             JOIN members ON members.conversation_id = drafts.conversation_id
                 AND members.user_id = drafts.sender_id AND members.application_id = drafts.application_id
-            WHERE drafts.n NOT IN (SELECT known.n FROM known)
+            WHERE drafts.n NOT IN (SELECT existing.n FROM existing)
         ), clock AS MATERIALIZED (
             SELECT date_trunc('milliseconds', clock_timestamp()) AS now
         ), written AS (
@@ -77,7 +79,7 @@ extension BatchWriter {
                \(unsafe: MessageRow.senderMeta(of: "fresh.user_number")) AS sender_meta
         FROM fresh CROSS JOIN clock WHERE NOT is_blocked
         UNION ALL
-        SELECT n, seq, NULL, NULL, NULL, NULL, NULL FROM known
+        SELECT n, seq, NULL, NULL, NULL, NULL, NULL FROM existing
         UNION ALL
         SELECT n, NULL, NULL, NULL, NULL, NULL, NULL FROM fresh WHERE is_blocked
         """

@@ -4,13 +4,13 @@ import Postgres
 import Wire
 
 extension BatchWriter {
-    /// Moves marks on, several of one member to the highest; each mark that moved takes a change's number.
+    /// Moves marks forward, several of one member to the highest; each mark that moved takes a change number.
     ///
-    /// What asks for no more than was read already, or for more than there is, changes nothing and is answered with the
-    /// mark as it is.
+    /// A request that is not beyond the mark, or is beyond the last message, changes nothing and returns the current
+    /// mark.
     static func mark(_ marks: [MarkWrite]) -> PostgresQuery {
         """
-        WITH asked AS MATERIALIZED (
+        WITH input AS MATERIALIZED (
             SELECT n, conversation_id, secret, application_id, user_id, up_to, before
             FROM unnest(
                 \(marks.map(\.conversation.id.rawValue)), \(marks.map(\.conversation.secret)),
@@ -18,24 +18,24 @@ extension BatchWriter {
                 \(marks.map(\.extent.seq)), \(marks.map(\.extent.date))
             ) WITH ORDINALITY AS mark (conversation_id, secret, application_id, user_id, up_to, before, n)
         ), found AS MATERIALIZED (
-            SELECT asked.n, asked.conversation_id, asked.user_id, heads.last_change, heads.last_user_seq,
+            SELECT input.n, input.conversation_id, input.user_id, heads.last_change, heads.last_user_seq,
                    members.read_seq, members.read_user_seq, members.read_change,
                    CASE
-                       WHEN asked.up_to <= heads.last_seq THEN asked.up_to
-                       WHEN asked.before IS NOT NULL THEN coalesce((
+                       WHEN input.up_to <= heads.last_seq THEN input.up_to
+                       WHEN input.before IS NOT NULL THEN coalesce((
                            SELECT messages.seq FROM messages
-                           WHERE messages.conversation_id = asked.conversation_id
-                               AND messages.created_at < asked.before
+                           WHERE messages.conversation_id = input.conversation_id
+                               AND messages.created_at < input.before
                            ORDER BY messages.created_at DESC, messages.seq DESC LIMIT 1
                        ), 0)
                        ELSE 0
                    END AS target
-            FROM asked
-            JOIN heads ON heads.conversation_id = asked.conversation_id
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
-                AND conversations.secret = asked.secret
-            JOIN members ON members.conversation_id = asked.conversation_id
-                AND members.user_id = asked.user_id AND members.application_id = asked.application_id
+            FROM input
+            JOIN heads ON heads.conversation_id = input.conversation_id
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
+                AND conversations.secret = input.secret
+            JOIN members ON members.conversation_id = input.conversation_id
+                AND members.user_id = input.user_id AND members.application_id = input.application_id
         ), moving AS MATERIALIZED (
             SELECT highest.conversation_id, highest.user_id, highest.target, messages.user_seq,
                    highest.last_change + row_number() OVER (PARTITION BY highest.conversation_id ORDER BY first)

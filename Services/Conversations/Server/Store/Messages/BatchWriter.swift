@@ -6,13 +6,13 @@ import Wire
 
 /// The statements that write a batch of messages, marks and amendments: one round trip, one transaction.
 ///
-/// The first locks the heads in the order of their ids, so that two batches never wait for each other in a circle. The
-/// others come after the lock and with a snapshot of their own, so they see what was committed while the first waited:
-/// a single statement would number from what was true before, and let in who was kicked meanwhile.
+/// The first statement locks the heads in the order of their ids, so that two batches never deadlock. The others run
+/// after the lock with snapshots of their own, so they see what was committed while the first waited. A single
+/// statement would assign numbers by an old snapshot, and accept messages of members who were kicked meanwhile.
 struct BatchWriter: Sendable {
-    /// The plans of these statements are made once and for any size: every table is met by an index in a nested loop.
+    /// The plans of these statements are made once, for any size: every table is read by an index in a nested loop.
     ///
-    /// Left to itself the planner would read a table through while it is small, and keep that plan while it grows.
+    /// By default, the planner would choose to scan a small table, and keep that plan while the table grows.
     static let settings = [
         "plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_hashjoin": "off",
         "enable_mergejoin": "off", "jit": "off",
@@ -22,15 +22,15 @@ struct BatchWriter: Sendable {
     private let recalledBy: [String]
 
     /// - Parameters:
-    ///   - database: the record.
-    ///   - statementTimeout: how long a statement may run.
-    ///   - recalledBy: the subscribers of ``NotificationRecalled``, which learn of deleted and edited messages.
+    ///   - database: stores the conversations.
+    ///   - statementTimeout: the maximum duration of a statement.
+    ///   - recalledBy: the subscribers of ``NotificationRecalled``, which receive deleted and edited messages.
     init(database: PostgresPool, statementTimeout: Duration, recalledBy: [String] = []) {
         self.recalledBy = recalledBy
         dedicatedConnection = database.dedicatedConnection(statementTimeout: statementTimeout, settings: Self.settings)
     }
 
-    /// What became of each write, in their order.
+    /// Returns the outcome of each write, in their order.
     func write(_ writes: [ConversationWrite]) async throws -> [WriteOutcome] {
         var messages: [(index: Int, write: MessageWrite)] = []
         var amendments: [(index: Int, write: Amendment)] = []
@@ -59,23 +59,23 @@ struct BatchWriter: Sendable {
         var outcomes = [WriteOutcome](repeating: .notMember, count: writes.count)
         for (part, result) in zip(parts, results.dropFirst()) {
             for row in result {
-                let (place, outcome) = try part.read(row)
-                outcomes[part.indices[place]] = outcome
+                let (index, outcome) = try part.read(row)
+                outcomes[part.indices[index]] = outcome
             }
         }
         return outcomes
     }
 
-    /// The writes of one kind: their statement, where each is in the batch, and how to read what became of it.
+    /// The writes of one kind: their statement, their indices in the batch, and the decoder of their outcomes.
     private struct Part {
         let statement: PostgresQuery
         let indices: [Int]
-        let read: (PostgresRow) throws -> (place: Int, WriteOutcome)
+        let read: (PostgresRow) throws -> (index: Int, WriteOutcome)
 
         init(
             _ statement: PostgresQuery,
             _ indices: [Int],
-            _ read: @escaping (PostgresRow) throws -> (place: Int, WriteOutcome)
+            _ read: @escaping (PostgresRow) throws -> (index: Int, WriteOutcome)
         ) {
             self.statement = statement
             self.indices = indices
@@ -90,14 +90,14 @@ struct BatchWriter: Sendable {
         """
     }
 
-    private static func message(_ row: PostgresRow) throws -> (place: Int, WriteOutcome) {
-        let place: Int = try row.decode(at: 0) - 1
+    private static func message(_ row: PostgresRow) throws -> (index: Int, WriteOutcome) {
+        let index: Int = try row.decode(at: 0) - 1
         guard let change: Int64 = try row.decodeIfPresent(at: 2) else {
             let seq: Int64? = try row.decodeIfPresent(at: 1)
-            return (place, seq.map(WriteOutcome.duplicate) ?? .refused(.blocked))
+            return (index, seq.map(WriteOutcome.duplicate) ?? .refused(.blocked))
         }
         return (
-            place,
+            index,
             .written(
                 WrittenMessage(
                     seq: try row.decode(at: 1),
@@ -111,7 +111,7 @@ struct BatchWriter: Sendable {
         )
     }
 
-    private static func mark(_ row: PostgresRow) throws -> (place: Int, WriteOutcome) {
+    private static func mark(_ row: PostgresRow) throws -> (index: Int, WriteOutcome) {
         (
             try row.decode(at: 0) - 1,
             .marked(
@@ -122,8 +122,8 @@ struct BatchWriter: Sendable {
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// A statement that writes ``NotificationRecalled`` about each row of `source`, which has `application_id`,
-    /// `conversation_id`, `seq` and `is_deleted`; a `seq` of NULL is the whole conversation.
+    /// Appends a statement that writes ``NotificationRecalled`` about each row of `source`, which has `application_id`,
+    /// `conversation_id`, `seq` and `is_deleted`; a `seq` of NULL means the whole conversation.
     mutating func appendInterpolation(recalling source: String, for subscribers: [String]) {
         appendLiteral(
             """

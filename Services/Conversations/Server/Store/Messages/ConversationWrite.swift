@@ -2,7 +2,7 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// What a lane writes.
+/// A write for a write shard.
 enum ConversationWrite: Sendable {
     case message(MessageWrite)
     case mark(MarkWrite)
@@ -16,7 +16,7 @@ enum ConversationWrite: Sendable {
         }
     }
 
-    /// About how much memory and wire it takes.
+    /// The approximate size in memory and on the wire.
     var bytes: Int {
         switch self {
         case .message(let message): 256 + message.textBytes
@@ -25,7 +25,7 @@ enum ConversationWrite: Sendable {
         }
     }
 
-    /// What a batch may hold once: a second write of the same waits for the next.
+    /// A key that a batch may contain once; a second write with the same key waits for the next batch.
     enum Key: Hashable {
         case draft(MessageWrite.Key)
         case message(Message.ID)
@@ -42,7 +42,7 @@ enum ConversationWrite: Sendable {
 
 /// A message to be written.
 struct MessageWrite: Sendable {
-    /// What makes two drafts one message.
+    /// Identifies drafts that are the same message.
     struct Key: Hashable {
         let conversation: Conversation.ID
         let sender: User.ID
@@ -51,16 +51,16 @@ struct MessageWrite: Sendable {
 
     let conversation: ConversationToken
     let sender: User.ID
-    /// The client's, or one of ours, so that a message of unknown outcome can be looked for.
+    /// The client's id or a generated one, by which a message with an unknown outcome is found.
     let clientMessageID: String
     let data: String
     let mime: String
     let encoding: String
     /// Compact JSON.
     let meta: String?
-    /// Compact JSON: what the notification is to say.
+    /// Compact JSON: the sender's options for the notification.
     let push: String?
-    /// The `seq` of the message it answers.
+    /// The `seq` of the message that this one replies to.
     let replyTo: Int64?
 
     var key: Key { Key(conversation: conversation.id, sender: sender, clientMessageID: clientMessageID) }
@@ -68,7 +68,7 @@ struct MessageWrite: Sendable {
     var textBytes: Int { data.utf8.count + (meta?.utf8.count ?? 0) + (push?.utf8.count ?? 0) }
 }
 
-/// A member's mark to be moved on, never back.
+/// A request to move a member's mark forward; a mark never moves back.
 struct MarkWrite: Sendable {
     enum Extent: Sendable {
         case upTo(seq: Int64)
@@ -80,22 +80,22 @@ struct MarkWrite: Sendable {
     let extent: Extent
 }
 
-/// A write, with what became of it.
+/// A write with its outcome.
 struct CompletedWrite: Sendable {
     let write: ConversationWrite
     let outcome: WriteOutcome
 }
 
-/// What became of a write.
+/// The outcome of a write.
 enum WriteOutcome: Sendable {
     case written(WrittenMessage)
-    /// It was there already, from an earlier attempt.
+    /// An earlier attempt has already written the message.
     case duplicate(seq: Int64)
     case marked(ReadMark)
-    /// The message is as was asked for, by this write or since before it.
+    /// The message is in the requested state, by this write or since before it.
     case amended
     case refused(WriteRejection)
-    /// There is no such conversation, or the user is no member of it.
+    /// The conversation does not exist, or the user is not a member of it.
     case notMember
 
     var changesMessages: Bool {
@@ -106,7 +106,7 @@ enum WriteOutcome: Sendable {
     }
 }
 
-/// What the database gave a new message.
+/// The values that the database assigned to a new message.
 struct WrittenMessage: Sendable {
     let seq: Int64
     let change: Int64

@@ -4,7 +4,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The columns of a message, first in their row and read by their place, since histories are read often.
+/// The columns of a message, first in their row and read by index, because histories are read often.
 struct MessageRow {
     let seq: Int64
     let change: Int64
@@ -19,9 +19,9 @@ struct MessageRow {
     let editedAt: Date?
     let deletedAt: Date?
     let replyTo: Int64?
-    /// JSON: the users by emoji.
+    /// JSON: the userIds by emoji.
     let reactions: String?
-    /// Compact JSON: what the sender says about himself now.
+    /// Compact JSON: the sender's current `meta`.
     let senderMeta: String?
 
     private static let plain = [
@@ -29,7 +29,8 @@ struct MessageRow {
         "data", "mime", "encoding", "meta", "created_at", "edited_at", "deleted_at", "reply_to",
     ]
 
-    /// From the table of messages, or what stands for it; the last two are expressions, `reactions` and `sender_meta`.
+    /// Returns the columns of the table of messages or of its substitute; the last two are expressions, `reactions` and
+    /// `sender_meta`.
     static func columns(_ table: String) -> String {
         let plain = plain.map { "\(table).\($0)" }.joined(separator: ", ")
         return """
@@ -43,17 +44,17 @@ struct MessageRow {
             """
     }
 
-    /// What a sender says about himself, by his number.
+    /// Returns an expression for the `meta` of the sender with a user number.
     static func senderMeta(of number: String) -> String {
         "(SELECT users.meta FROM users WHERE users.user_number = \(number) AND users.meta IS NOT NULL)"
     }
 
-    /// The same of a subquery that has them as columns.
+    /// Returns the same columns of a subquery that has selected them.
     static func names(_ table: String) -> String {
         (plain + ["reactions", "sender_meta"]).map { "\(table).\($0)" }.joined(separator: ", ")
     }
 
-    /// Nil for the row of an outer join that found none.
+    /// Nil for the row of an outer join without a message.
     init?(_ row: PostgresRow) throws {
         guard let seq: Int64 = try row.decodeIfPresent(at: 0) else { return nil }
         self.seq = seq
@@ -73,7 +74,7 @@ struct MessageRow {
         senderMeta = try row.decodeIfPresent(at: 14)
     }
 
-    /// The message; `readers` says who has read up to a `seq`, or nil where that is not told.
+    /// Returns the message; `readers` returns the users who have read up to a `seq`, or nil when they are not shown.
     func message(in conversation: Conversation.ID, readers: (Int64) -> [String]?) -> Message {
         var sender: Message.Sender?
         if let senderID, let senderNumber {
@@ -102,12 +103,12 @@ struct MessageRow {
     }
 }
 
-/// The ids that we give to drafts which came without one.
+/// The ids that the service generates for drafts without an id.
 enum ClientMessageID {
-    /// Clients' own have no control characters.
+    /// A client's id never contains a control character.
     private static let mark: Character = "\u{1}"
 
-    /// Of a request that may come again, the same each time.
+    /// Returns an id, which is the same for each repetition of an idempotent request.
     static func new() -> String {
         "\(mark)\(IdempotentRequest.current?.token.uuidString ?? Base64URL.random(bytes: 12))"
     }
@@ -116,9 +117,9 @@ enum ClientMessageID {
 }
 
 extension JSONValue {
-    /// From what was stored as compact JSON of ours.
+    /// Decodes compact JSON that this service stored.
     init(compact text: String) {
-        // What we wrote we can read; were it broken by other hands, the message is worth more than its meta.
+        // Stored JSON is readable; if it was damaged from outside, the message is still delivered, without its meta.
         self = (try? WireJSON.decoder().decode(JSONValue.self, from: Data(text.utf8))) ?? .null
     }
 }

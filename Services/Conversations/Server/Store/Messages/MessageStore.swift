@@ -7,15 +7,15 @@ import Wire
 struct MessageStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Messages of a conversation, newest first; nil where the user sees no such conversation.
+    /// Returns messages of a conversation, newest first; nil when the user cannot see the conversation.
     ///
-    /// `seq` has no gaps, so the place of a page is arithmetic, and any page costs as much as the first.
+    /// `seq` has no gaps, so the range of a page is arithmetic, and any page costs as much as the first.
     func history(_ token: ConversationToken, for user: User.ID, _ span: HistorySpan) async throws -> [Message]? {
         let rows = try await db.execute(
             """
             WITH scope AS MATERIALIZED (
                 SELECT heads.last_seq, conversations.member_count
-                \(unsafe: Self.seen) \(token.id) AND conversations.secret = \(token.secret)
+                \(unsafe: Self.membershipJoin) \(token.id) AND conversations.secret = \(token.secret)
                     AND members.user_id = \(user.user) AND members.application_id = \(user.application)
             ), span AS MATERIALIZED (
                 SELECT member_count, CASE
@@ -49,24 +49,24 @@ struct MessageStore<Executor: PostgresExecutor> {
         return try rows.compactMap { try MessageRow($0)?.message(in: token.id, readers: marks.readers(of:)) }
     }
 
-    /// Whether the user sees the conversation, and if so whether it has come to this message; nil where he does not.
+    /// Returns whether a conversation has a message with this `seq`; nil when the user cannot see the conversation.
     ///
-    /// Messages never go but with their conversation, so what is there stays true.
+    /// Messages are deleted only with their conversation, so the result stays valid.
     func has(_ seq: Int64, in token: ConversationToken, for user: User.ID) async throws -> Bool? {
         try await db.first(
             """
             SELECT \(seq) <= heads.last_seq AS has
-            \(unsafe: Self.seen) \(token.id) AND conversations.secret = \(token.secret)
+            \(unsafe: Self.membershipJoin) \(token.id) AND conversations.secret = \(token.secret)
                 AND members.user_id = \(user.user) AND members.application_id = \(user.application)
             """,
             as: { try $0.bool("has") }
         )
     }
 
-    /// What has changed since `change`, and how far the conversation has come; nil where the user sees no such one.
+    /// Returns the changes after `change` and the head at that time; nil when the user cannot see the conversation.
     ///
-    /// One statement, and so one moment: every change up to the head's is there to be seen, since each was made under
-    /// the head's lock. Who names no secret knows the conversation by its id, as a member may.
+    /// One statement uses one snapshot: every change up to the head's is visible, because each was made under the
+    /// head's lock. Without `secret`, the conversation is found by its id, which suffices for a member.
     func changes(
         _ conversation: Conversation.ID,
         secret: String? = nil,
@@ -95,10 +95,11 @@ struct MessageStore<Executor: PostgresExecutor> {
         return (.missed(missed), head)
     }
 
-    /// The messages behind a `seq`, oldest first; nil where the user sees no such conversation.
+    /// Returns the messages behind a `seq`, oldest first; nil when the user cannot see the conversation.
     ///
-    /// What they answer as `change` has nothing new before it but what they hold: the head's, once they are all there is;
-    /// before that the last one's `seq`, since a message's change is never below it.
+    /// No change up to the returned `change` is missing from the messages returned so far. Once all messages are
+    /// returned, it is the head's; before that it is the last message's `seq`, because a message's change is never
+    /// below its `seq`.
     func messages(
         _ conversation: Conversation.ID,
         for user: User.ID,
@@ -118,7 +119,8 @@ struct MessageStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What comes behind a place, in its order, and how far the conversation has come; nil where the user sees no such one.
+    /// Returns the messages behind `start`, in the given order, and the head; nil when the user cannot see the
+    /// conversation.
     private func messageRange(
         of conversation: Conversation.ID,
         secret: String?,
@@ -131,7 +133,7 @@ struct MessageStore<Executor: PostgresExecutor> {
             """
             WITH scope AS MATERIALIZED (
                 SELECT heads.last_change, heads.last_seq, conversations.member_count
-                \(unsafe: Self.seen) \(conversation)
+                \(unsafe: Self.membershipJoin) \(conversation)
                     AND (\(secret) IS NULL OR conversations.secret = \(secret))
                     AND members.user_id = \(user.user) AND members.application_id = \(user.application)
             ), \(unsafe: Self.memberList) \(conversation)
@@ -152,8 +154,8 @@ struct MessageStore<Executor: PostgresExecutor> {
         return try rows.first.map { try MessageRange(rows, head: $0, limit: limit) }
     }
 
-    /// The conversation by its token, as a member of it; the id follows.
-    private static var seen: String {
+    /// Joins a conversation with its head and its members; the conversation's id follows.
+    private static var membershipJoin: String {
         """
         FROM conversations
         JOIN heads ON heads.conversation_id = conversations.conversation_id
@@ -162,9 +164,9 @@ struct MessageStore<Executor: PostgresExecutor> {
         """
     }
 
-    /// Everybody's mark, of which only the first row is given a copy; the id follows.
+    /// The read marks of all members, which only the first row receives; the conversation's id follows.
     ///
-    /// Where there are too many members, they are not even read.
+    /// The marks of too many members are not even read.
     private static var memberList: String {
         """
         member_list AS MATERIALIZED (
@@ -176,9 +178,9 @@ struct MessageStore<Executor: PostgresExecutor> {
     }
 }
 
-/// Messages behind a place in a conversation, as many as were asked for, and how far it has come.
+/// The messages behind a position in a conversation, up to a limit, and the head.
 private struct MessageRange {
-    /// What messages are counted by.
+    /// The number that orders the messages.
     enum Order: String {
         case change = "messages.change"
         case seq = "messages.seq"
@@ -190,7 +192,7 @@ private struct MessageRange {
     let lastChange: Int64
     let lastSeq: Int64
 
-    /// `found` has one more than `limit` where there are more, and a row without a message where there is none.
+    /// `found` has one row more than `limit` when more messages follow, and a row without a message when there is none.
     init(_ found: PostgresResult, head: PostgresRow, limit: Int) throws {
         let messages = try found.compactMap(MessageRow.init)
         rows = messages.prefix(limit)
@@ -205,7 +207,7 @@ private struct MessageRange {
     }
 }
 
-/// Which part of a history is asked for.
+/// The selected part of a history.
 struct HistorySpan: Sendable {
     var count = 20
     var before: Date?

@@ -1,9 +1,9 @@
 import ConversationsAPI
 import Postgres
 
-/// How far everybody has read; nothing where there are too many to be told.
+/// The read marks of all members; empty when there are too many members to show them.
 struct ReadMarks: Sendable {
-    /// Of the row's `everybody`, whose order is the members'.
+    /// The columns of the row's `member_list`, in the order of the members.
     static let columns = "member_list.users, member_list.seqs, member_list.changes"
 
     private let users: [String]?

@@ -1,7 +1,7 @@
 import ConversationsAPI
 import Wire
 
-/// What the suite itself says in a conversation (seed diuit, "System Messages").
+/// The content of a system message (seed diuit, "System Messages").
 enum SystemEvent {
     case joined(String)
     case left(String)
@@ -12,7 +12,7 @@ enum SystemEvent {
     static let mime = "application/diuit-chat-sys-message"
     static let encoding = "json"
 
-    /// Compact JSON: `{type, …}`.
+    /// Returns compact JSON: `{type, …}`.
     func data() throws -> String {
         let fields: [String: JSONValue] =
             switch self {
@@ -31,10 +31,10 @@ enum SystemEvent {
 }
 
 extension SystemEvent {
-    /// Who comes or goes by a system message.
+    /// The change of membership that a system message reports.
     enum Membership: Equatable, Sendable {
-        case comes(String)
-        case goes(String)
+        case joined(String)
+        case left(String)
 
         /// Nil for any other message.
         init?(_ message: Message) {
@@ -43,8 +43,8 @@ extension SystemEvent {
                 case .string(let type) = fields["type"], case .string(let user) = fields["userId"]
             else { return nil }
             switch type {
-            case "user.joined": self = .comes(user)
-            case "user.left", "user.kicked": self = .goes(user)
+            case "user.joined": self = .joined(user)
+            case "user.left", "user.kicked": self = .left(user)
             default: return nil
             }
         }

@@ -1,8 +1,8 @@
 import DequeModule
 
-/// Writes that wait for their lane, bounded by number and by size.
+/// The queue of writes that wait for their write shard, limited by number and by size.
 struct WriteQueue {
-    /// A write whose caller waits.
+    /// A write whose caller waits for the outcome.
     struct Entry: Sendable {
         let write: ConversationWrite
         let deadline: ContinuousClock.Instant
@@ -24,7 +24,7 @@ struct WriteQueue {
 
     var count: Int { entries.count }
 
-    /// False: there is no room.
+    /// Returns false when the queue is full.
     mutating func append(_ entry: Entry) -> Bool {
         let size = entry.write.bytes
         guard entries.count < capacity, bytes + size <= maximumBytes else { return false }
@@ -33,16 +33,16 @@ struct WriteQueue {
         return true
     }
 
-    /// At the end; it had its room before.
+    /// Appends a write that was taken from the queue before, without checking the limits.
     mutating func putBack(_ entry: Entry) {
         entries.append(entry)
         bytes += entry.write.bytes
     }
 
-    /// What goes together next, in the order it came; empty when nothing waits.
+    /// Removes and returns the next batch, in the order of arrival; empty when the queue is empty.
     ///
-    /// A draft that is in the batch already stays for the next, which will find it written; so does what is to become
-    /// of a message of which something is to become already.
+    /// A draft that is already in the batch waits for the next batch, which will find it written. A second amendment of
+    /// a message waits too.
     mutating func nextBatch() -> [Entry] {
         var batch: [Entry] = []
         var size = 0

@@ -5,11 +5,11 @@ import Metrics
 import Postgres
 import Wire
 
-/// Writes to some of the conversations, a batch at a time: the next is sent the moment the last is answered.
+/// A writer of some of the conversations, one batch at a time: the next batch is sent as soon as the last is answered.
 ///
-/// So a lone write goes at once, and under load the batches grow by themselves. A batch that fails is cut in halves and
-/// run again, so that nobody gets another's error; one of unknown outcome is run again as it is, since what was written
-/// is then found by its `clientMessageID`.
+/// So a single write is sent at once, and batches grow by themselves under load. A batch that fails is split into
+/// halves and run again, so that no caller receives the error of another. A batch with an unknown outcome is run again
+/// unchanged: messages that were written are then found by their `clientMessageID`.
 final class WriteShard: Sendable {
     private struct State {
         var queue: WriteQueue
@@ -26,12 +26,12 @@ final class WriteShard: Sendable {
     private let retries = Counter(label: "roost_conversations_batch_retries_total")
 
     /// - Parameters:
-    ///   - segment: what writes a batch.
-    ///   - capacity: how many writes may wait.
-    ///   - maximumBytes: how much text may wait.
-    ///   - patience: how long a caller waits before being told that the outcome is unknown.
-    ///   - logger: told of batches that are run again.
-    ///   - written: told what became of a batch, once its callers know.
+    ///   - writer: writes a batch.
+    ///   - capacity: the maximum number of queued writes.
+    ///   - maximumBytes: the maximum bytes of text in the queue.
+    ///   - timeout: how long a caller waits before it receives an error because the outcome is unknown.
+    ///   - logger: receives retries of batches.
+    ///   - written: receives the outcomes of a batch, after its callers.
     init(
         writer: BatchWriter,
         capacity: Int,
@@ -49,8 +49,10 @@ final class WriteShard: Sendable {
 
     var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// - Throws: `unavailable` when too much waits already, or when the database did not answer in time; the write may
-    ///   then have been made, and the same one may be asked for again.
+    /// Queues a write and returns its outcome.
+    ///
+    /// - Throws: `unavailable` when the queue is full, or when the database did not answer in time. In the latter case
+    ///   the write may have been made, and the caller may repeat it.
     func write(_ write: ConversationWrite) async throws -> WriteOutcome {
         try await withCheckedThrowingContinuation { continuation in
             let entry = WriteQueue.Entry(write: write, deadline: .now + timeout, continuation: continuation)
@@ -62,16 +64,16 @@ final class WriteShard: Sendable {
             }
             guard isTaken else {
                 continuation.resume(
-                    throwing: APIError(.unavailable, "overloaded", "too much is being written; try again")
+                    throwing: APIError(.unavailable, "overloaded", "too many writes are queued; try again")
                 )
                 return
             }
-            // Detached: the lane is nobody's request, and carries on none's trace.
+            // Detached: the loop serves all callers, so it must not continue the trace of one request.
             if mustRun { Task.detached { await self.run() } }
         }
     }
 
-    /// Until nothing waits.
+    /// Writes batches until the queue is empty.
     private func run() async {
         while true {
             let batch = state.withLock { state in
@@ -100,9 +102,9 @@ final class WriteShard: Sendable {
                 retries.increment()
                 guard Self.canRetry(error) else { return await fail(batch, error) }
                 if Self.isSlow(error) { return await requeue(batch) }
-                logger.warning("a batch is run again", metadata: ["error": "\(error)", "writes": "\(batch.count)"])
+                logger.warning("retrying write batch", metadata: ["error": "\(error)", "writes": "\(batch.count)"])
             }
-            // The database is away: asking faster would only be in its way when it is back.
+            // While the database is unavailable, faster retries would only slow down its recovery.
             try? await ContinuousClock().sleep(for: pause)
             pause = min(pause * 2, .milliseconds(200))
             batch = dropExpired(batch)
@@ -114,7 +116,7 @@ final class WriteShard: Sendable {
         batch[0].continuation.resume(throwing: error)
     }
 
-    /// Somebody holds a conversation's lock: those who wait for it go to the end of the queue, and hold up nobody.
+    /// Another transaction holds a conversation's lock: the writes that wait for it move to the end of the queue.
     private func requeue(_ batch: [WriteQueue.Entry]) async {
         guard batch.count == 1 else { return await runHalves(batch) }
         for entry in dropExpired(batch) { state.withLock { $0.queue.putBack(entry) } }
@@ -125,7 +127,7 @@ final class WriteShard: Sendable {
         await run(Array(batch[(batch.count / 2)...]))
     }
 
-    /// Tells those whose time is up, and leaves the others.
+    /// Fails the writes whose deadline has passed, and returns the others.
     private func dropExpired(_ batch: [WriteQueue.Entry]) -> [WriteQueue.Entry] {
         let now = ContinuousClock.now
         return batch.filter { entry in
@@ -135,13 +137,13 @@ final class WriteShard: Sendable {
         }
     }
 
-    /// Whether the same batch may pass another time: the fault is not in what it says.
+    /// Returns whether the same batch may succeed later, because its content is not the cause of the error.
     private static func canRetry(_ error: any Error) -> Bool {
         guard let error = error as? PostgresError else { return false }
         return error.kind != .shuttingDown && (error.isUnavailable || error.isRetryable || error.outcomeUnknown)
     }
 
-    /// Whether some of a batch may have held up the rest, by a lock that somebody else has.
+    /// Returns whether some of a batch may have delayed the rest, by waiting for another transaction's lock.
     private static func isSlow(_ error: any Error) -> Bool {
         (error as? PostgresError)?.kind == .timeout(outcomeUnknown: false)
     }

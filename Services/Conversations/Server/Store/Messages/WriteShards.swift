@@ -3,16 +3,16 @@ import Logging
 import Postgres
 import Wire
 
-/// The lanes of an instance; a conversation always goes by the same one.
+/// The write shards of an instance; a conversation always uses the same one.
 struct WriteShards: Sendable {
     private let writeShards: [WriteShard]
 
     /// - Parameters:
-    ///   - database: what is written to.
-    ///   - configuration: how many lanes there are, and their limits.
+    ///   - database: stores the conversations.
+    ///   - configuration: has the number of write shards and their limits.
     ///   - recalledBy: the subscribers of ``NotificationRecalled``.
-    ///   - logger: told of batches that are run again.
-    ///   - written: told what was written, once it is; must be quick.
+    ///   - logger: receives retries of batches.
+    ///   - written: receives the outcomes of a batch; must return quickly.
     init(
         database: PostgresPool,
         configuration: ConversationsConfiguration,
@@ -41,7 +41,7 @@ struct WriteShards: Sendable {
     }
 
     func shard(of conversation: Conversation.ID) -> WriteShard {
-        // Neighbouring ids go to different lanes, and so do those a power of two apart.
+        // Adjacent ids use different write shards, and so do ids that are a power of two apart.
         let hash = UInt64(bitPattern: conversation.rawValue) &* 0x9E37_79B9_7F4A_7C15
         return writeShards[Int((hash >> 32) % UInt64(writeShards.count))]
     }

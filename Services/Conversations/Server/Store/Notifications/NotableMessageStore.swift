@@ -3,10 +3,9 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What is to be said of messages, and to whom; read on a connection of its own, since of a large conversation it takes its
-/// time.
+/// The messages and members for notifications, read on a dedicated connection because large conversations take long.
 struct NotableMessageStore: Sendable {
-    /// So much of a text is read: more than any screen or push service takes.
+    /// The maximum number of characters read of a text, which is more than any screen or push service accepts.
     private static let characters = 1_000
 
     private let dedicatedConnection: DedicatedConnection
@@ -18,16 +17,16 @@ struct NotableMessageStore: Sendable {
         )
     }
 
-    /// The messages of people that may be worth a notification, in their order, by conversation.
+    /// Returns the users' messages that may need a notification, in their order, by conversation.
     ///
-    /// What was deleted meanwhile, and what the suite itself said, is not among them; nor is a conversation that is gone.
-    /// A message that cannot be read is left out, and is returned by its key.
+    /// Deleted messages, system messages and deleted conversations are left out. A message that cannot be read is left
+    /// out too, and its key is returned.
     func messages(
         of claimed: [ClaimedConversation]
     ) async throws -> (found: [Conversation.ID: NotableConversation], unreadable: [FailedRow]) {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT asked.conversation_id, conversations.application_id, conversations.secret, conversations.type,
+            SELECT input.conversation_id, conversations.application_id, conversations.secret, conversations.type,
                    conversations.label, conversations.member_count,
                    messages.seq, messages.change, messages.sender_id, messages.push,
                    CASE WHEN messages.encoding = 'utf8' AND lower(left(messages.mime, 5)) = 'text/'
@@ -35,14 +34,14 @@ struct NotableMessageStore: Sendable {
                    \(unsafe: MessageRow.senderMeta(of: "messages.sender_number")) AS sender_meta
             FROM unnest(
                 \(claimed.map(\.id.rawValue)), \(claimed.map(\.seqs.lowerBound)), \(claimed.map(\.seqs.upperBound))
-            ) AS asked (conversation_id, from_seq, to_seq)
-            JOIN conversations ON conversations.conversation_id = asked.conversation_id
-            JOIN messages ON messages.conversation_id = asked.conversation_id
-                AND messages.seq >= asked.from_seq AND messages.seq <= asked.to_seq
+            ) AS input (conversation_id, from_seq, to_seq)
+            JOIN conversations ON conversations.conversation_id = input.conversation_id
+            JOIN messages ON messages.conversation_id = input.conversation_id
+                AND messages.seq >= input.from_seq AND messages.seq <= input.to_seq
             WHERE messages.sender_id IS NOT NULL AND messages.deleted_at IS NULL
                 AND (messages.push IS NOT NULL
                     OR messages.encoding = 'utf8' AND lower(left(messages.mime, 5)) = 'text/')
-            ORDER BY asked.conversation_id, messages.seq
+            ORDER BY input.conversation_id, messages.seq
             """
         ])[0]
         var found: [Conversation.ID: NotableConversation] = [:]
@@ -60,16 +59,16 @@ struct NotableMessageStore: Sendable {
         return (found, unreadable)
     }
 
-    /// Members of each of these conversations, in the order of their names and those behind `after`, at most `limit` of each.
+    /// Returns members of each conversation, ordered by id, behind `after`, at most `limit` of each conversation.
     func members(
         of conversations: [(id: Conversation.ID, after: String)],
         limit: Int
     ) async throws -> [Conversation.ID: [NotableMember]] {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT asked.conversation_id, page.user_id, page.user_number, page.push_enabled, page.devices
+            SELECT input.conversation_id, page.user_id, page.user_number, page.push_enabled, page.devices
             FROM unnest(\(conversations.map(\.id.rawValue)), \(conversations.map(\.after)))
-                AS asked (conversation_id, after)
+                AS input (conversation_id, after)
             CROSS JOIN LATERAL (
                 SELECT members.user_id, members.user_number, members.push_enabled, ARRAY(
                     SELECT DISTINCT connected_devices.device_id FROM connected_devices
@@ -79,10 +78,10 @@ struct NotableMessageStore: Sendable {
                         AND instances.lease_until > clock_timestamp()
                 ) AS devices
                 FROM members
-                WHERE members.conversation_id = asked.conversation_id AND members.user_id > asked.after
+                WHERE members.conversation_id = input.conversation_id AND members.user_id > input.after
                 ORDER BY members.user_id LIMIT \(limit)
             ) AS page
-            ORDER BY asked.conversation_id, page.user_id
+            ORDER BY input.conversation_id, page.user_id
             """
         ])[0]
         var found: [Conversation.ID: [NotableMember]] = [:]
@@ -98,24 +97,24 @@ struct NotableMessageStore: Sendable {
         return found
     }
 
-    /// Those members from `first` to `last` whom one of the senders has blocked, or who have blocked him.
-    func blockedPeers(_ asked: [BlockedPairQuery]) async throws -> [Conversation.ID: [BlockedMemberPair]] {
+    /// Returns the members from `first` to `last` that a block in either direction separates from a sender.
+    func blockedPeers(_ input: [BlockedPairQuery]) async throws -> [Conversation.ID: [BlockedMemberPair]] {
         let rows = try await dedicatedConnection.segment([
             """
-            SELECT asked.conversation_id, asked.sender_id, members.user_id
+            SELECT input.conversation_id, input.sender_id, members.user_id
             FROM unnest(
-                \(asked.map(\.conversation.rawValue)), \(asked.map(\.sender)), \(asked.map(\.first)),
-                \(asked.map(\.last))
-            ) AS asked (conversation_id, sender_id, first, last)
-            JOIN members ON members.conversation_id = asked.conversation_id
-                AND members.user_id >= asked.first AND members.user_id <= asked.last
+                \(input.map(\.conversation.rawValue)), \(input.map(\.sender)), \(input.map(\.first)),
+                \(input.map(\.last))
+            ) AS input (conversation_id, sender_id, first, last)
+            JOIN members ON members.conversation_id = input.conversation_id
+                AND members.user_id >= input.first AND members.user_id <= input.last
             WHERE EXISTS (
                 SELECT FROM blocks
                 WHERE blocks.application_id = members.application_id AND blocks.user_id = members.user_id
-                    AND blocks.blocked_id = asked.sender_id
+                    AND blocks.blocked_id = input.sender_id
             ) OR EXISTS (
                 SELECT FROM blocks
-                WHERE blocks.application_id = members.application_id AND blocks.user_id = asked.sender_id
+                WHERE blocks.application_id = members.application_id AND blocks.user_id = input.sender_id
                     AND blocks.blocked_id = members.user_id
             )
             """
@@ -129,7 +128,7 @@ struct NotableMessageStore: Sendable {
     }
 }
 
-/// A conversation in which there is something to be told.
+/// A conversation with messages that may need a notification.
 struct NotableConversation: Sendable {
     let id: Conversation.ID
     let application: String
@@ -149,17 +148,17 @@ struct NotableConversation: Sendable {
     }
 }
 
-/// A message that may be worth a notification.
+/// A message that may need a notification.
 struct NotableMessage: Sendable {
     let seq: Int64
-    /// The last change of the message when it was read.
+    /// The change number of the message when it was read.
     let change: Int64
     let sender: String
-    /// Compact JSON: what the sender says about himself.
+    /// Compact JSON: the sender's `meta`.
     let senderMeta: String?
-    /// Its beginning; nil where it is no text.
+    /// The beginning of the text; nil for a message that is not text.
     let text: String?
-    /// Compact JSON: what the sender wants said.
+    /// Compact JSON: the sender's options for the notification.
     let push: String?
 
     fileprivate init(_ row: PostgresRow) throws {
@@ -172,18 +171,18 @@ struct NotableMessage: Sendable {
     }
 }
 
-/// A member of a conversation in which there is something to be told.
+/// A member of a conversation with messages that may need a notification.
 struct NotableMember: Sendable {
     let user: String
-    /// What a user is known by in diuit's numbers; nobody else has it, and it stays.
+    /// The user's number in diuit's format, which is unique and never changes.
     let number: Int64
-    /// Whether he wants to hear of messages here.
+    /// Whether the member wants notifications of messages here.
     let isNotified: Bool
-    /// Those with an open socket of their own.
+    /// The member's devices with an open socket.
     let connectedDevices: [String]
 }
 
-/// A question: who of the members from one name to another is kept apart from a sender.
+/// A query for the members in a range of ids that a block separates from a sender.
 struct BlockedPairQuery: Sendable {
     let conversation: Conversation.ID
     let sender: String
@@ -191,7 +190,7 @@ struct BlockedPairQuery: Sendable {
     let last: String
 }
 
-/// Two who are kept apart by a block, whoever of them made it.
+/// Two users that a block in either direction separates.
 struct BlockedMemberPair: Sendable {
     let sender: String
     let user: String

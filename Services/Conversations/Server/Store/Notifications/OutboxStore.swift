@@ -3,19 +3,21 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `outbox`: what was written and is to be handed on.
+/// The table `outbox`: new messages for push, and deletions.
 ///
-/// | kind | says |
+/// | kind | meaning |
 /// | --- | --- |
-/// | `messages` | the messages of `conversation_id` from `from_seq` to `to_seq` are new; each is in exactly one row, those of the suite among them. `PushOutboxStore` takes them |
-/// | `message.deleted` | the message `from_seq` says nothing any more |
-/// | `conversation.deleted` | `body` has the names |
+/// | `messages` | the messages of `conversation_id` from `from_seq` to `to_seq` are new |
+/// | `message.deleted` | the message `from_seq` was deleted |
+/// | `conversation.deleted` | the conversation was deleted; `body` has the application's id |
 ///
-/// Rows are taken with `SKIP LOCKED`, never by `outbox_id > last`: one that was written earlier may be committed later.
+/// Each message, also a system message, is in exactly one row of kind `messages`. `PushOutboxStore` claims these rows.
+///
+/// Rows are claimed with `SKIP LOCKED`, never by `outbox_id > last`: a row written earlier may be committed later.
 struct OutboxStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Leaves word of what others are to hear of, with what is to be said about it.
+    /// Inserts an event with its content.
     func insert(_ kind: String, of conversation: Conversation.ID? = nil, _ body: JSONValue) async throws {
         try await db.run(
             """
@@ -26,9 +28,10 @@ struct OutboxStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes of the oldest those that are older than `moment`, and of new messages those older than `messageCutoff`.
+    /// Removes those of the oldest rows that are older than `moment`; rows of new messages, those older than
+    /// `messageCutoff`.
     ///
-    /// Returns how many there were in all, and how many of these said that messages are new.
+    /// Returns the number of removed rows, and how many of them were about new messages.
     func prune(
         before moment: Date,
         messagesBefore messageCutoff: Date,

@@ -3,22 +3,23 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What of the outbox says that messages are new, as those take it who hand it on; on a connection of their own.
+/// The rows of the outbox about new messages, as the workers claim them for delivery to push; on a dedicated
+/// connection.
 ///
-/// The first row of a conversation stands for all of them: who has claimed it has the conversation, so its messages are
-/// handed on in their order, whoever else is at work. What is committed of a conversation is committed in the order of its
-/// rows, since each was written under the head's lock.
+/// The first row of a conversation represents all its rows: the worker that has claimed it owns the conversation. So
+/// messages are delivered in their order, with any number of workers. The rows of a conversation are committed in their
+/// order, because each was written under the head's lock.
 struct PushOutboxStore: Sendable {
-    /// How many rows of conversations that nobody has are looked at.
+    /// The maximum number of rows of unclaimed conversations that a claim reads.
     private static let window = 1_000
-    /// More messages than any write puts into one row.
+    /// A limit for the messages of one row, which is above the number that any write puts into a row.
     private static let longest = 1_000_000
 
     private let dedicatedConnection: DedicatedConnection
     private let recalledBy: [String]
 
     /// - Parameters:
-    ///   - database: the record.
+    ///   - database: stores the outbox.
     ///   - recalledBy: the subscribers of ``NotificationRecalled``.
     init(database: PostgresPool, recalledBy: [String] = []) {
         self.recalledBy = recalledBy
@@ -28,10 +29,10 @@ struct PushOutboxStore: Sendable {
         )
     }
 
-    /// Claims conversations for so many seconds; what this claimant still had counts as nobody's.
+    /// Claims conversations for `seconds`; rows that this claimant still holds count as unclaimed.
     ///
     /// A row that waits for its retry, or is set aside, is left out, and the rest of its conversation does not wait for
-    /// it. A conversation with a row that is found unreadable now is claimed again once that row is set aside.
+    /// it. A conversation with an unreadable row is claimed again once that row is set aside.
     func claim(
         by claimant: String,
         limit: Int,
@@ -71,7 +72,7 @@ struct PushOutboxStore: Sendable {
             ORDER BY outbox_id
             """
         ])[0]
-        var places: [Conversation.ID: Int] = [:]
+        var indices: [Conversation.ID: Int] = [:]
         var claimed: [ClaimedConversation] = []
         var unreadable: [Conversation.ID: [FailedRow]] = [:]
         for row in rows {
@@ -80,22 +81,22 @@ struct PushOutboxStore: Sendable {
             guard let first = try row.optionalInt64("from_seq"), let last = try row.optionalInt64("to_seq"),
                 first >= 1, first <= last, last - first < Self.longest
             else {
-                let failed = FailedRow(["\(id)"], .unreadable, detail: "from_seq and to_seq are no range of messages")
+                let failed = FailedRow(["\(id)"], .unreadable, detail: "from_seq and to_seq are not a range")
                 unreadable[conversation, default: []].append(failed)
                 continue
             }
             let outboxRow = ClaimedConversation.OutboxRow(row: id, seqs: first...last)
-            if let place = places[conversation] {
-                claimed[place].add(outboxRow)
+            if let index = indices[conversation] {
+                claimed[index].add(outboxRow)
             } else {
-                places[conversation] = claimed.count
+                indices[conversation] = claimed.count
                 claimed.append(ClaimedConversation(id: conversation, first: outboxRow))
             }
         }
         return (claimed.filter { unreadable[$0.id] == nil }, unreadable.values.flatMap(\.self))
     }
 
-    /// Holds on to what was claimed; answers how many of these are still this claimant's.
+    /// Extends claims; returns how many of them this claimant still has.
     func renew(_ claimed: [ClaimedConversation], by claimant: String, seconds: Double) async throws -> Int {
         try await dedicatedConnection.segment([
             """
@@ -106,10 +107,10 @@ struct PushOutboxStore: Sendable {
         ])[0].count
     }
 
-    /// These were handed on; `delivered` has the conversations and messages as they were read.
+    /// Deletes delivered rows; `delivered` has the conversations and messages as they were read.
     ///
-    /// Messages that were deleted or edited while that happened are recalled once more, since push may have received the
-    /// recall first. A conversation that is gone is recalled as a whole.
+    /// Messages that were deleted or edited during delivery are recalled again, because push may have received the
+    /// recall before the notification. A deleted conversation is recalled as a whole.
     func delete(_ claimed: [ClaimedConversation], delivered: [Conversation.ID: NotableConversation] = [:]) async throws
     {
         let recall = recalledBy.isEmpty ? [] : [recall(claimed, delivered)]
@@ -123,33 +124,34 @@ struct PushOutboxStore: Sendable {
         _ delivered: [Conversation.ID: NotableConversation]
     ) -> PostgresQuery {
         """
-        WITH told AS MATERIALIZED (
+        WITH delivered AS MATERIALIZED (
             SELECT conversation_id, from_seq, to_seq, application_id, change
             FROM unnest(
                 \(claimed.map(\.id.rawValue)), \(claimed.map(\.seqs.lowerBound)), \(claimed.map(\.seqs.upperBound)),
                 \(claimed.map { delivered[$0.id]?.application }),
                 \(claimed.map { delivered[$0.id]?.messages.map(\.change).max() ?? .max })
-            ) AS told (conversation_id, from_seq, to_seq, application_id, change)
+            ) AS delivered (conversation_id, from_seq, to_seq, application_id, change)
         ), changed AS MATERIALIZED (
-            SELECT conversations.application_id, told.conversation_id, messages.seq,
+            SELECT conversations.application_id, delivered.conversation_id, messages.seq,
                    messages.deleted_at IS NOT NULL AS is_deleted
-            FROM told
-            JOIN conversations ON conversations.conversation_id = told.conversation_id
-            JOIN messages ON messages.conversation_id = told.conversation_id
-                AND messages.seq >= told.from_seq AND messages.seq <= told.to_seq
-            WHERE messages.deleted_at IS NOT NULL OR messages.edited_at IS NOT NULL AND messages.change > told.change
+            FROM delivered
+            JOIN conversations ON conversations.conversation_id = delivered.conversation_id
+            JOIN messages ON messages.conversation_id = delivered.conversation_id
+                AND messages.seq >= delivered.from_seq AND messages.seq <= delivered.to_seq
+            WHERE messages.deleted_at IS NOT NULL
+                OR messages.edited_at IS NOT NULL AND messages.change > delivered.change
             UNION ALL
-            SELECT told.application_id, told.conversation_id, NULL, true
-            FROM told
-            WHERE told.application_id IS NOT NULL AND NOT EXISTS (
-                SELECT FROM conversations WHERE conversations.conversation_id = told.conversation_id
+            SELECT delivered.application_id, delivered.conversation_id, NULL, true
+            FROM delivered
+            WHERE delivered.application_id IS NOT NULL AND NOT EXISTS (
+                SELECT FROM conversations WHERE conversations.conversation_id = delivered.conversation_id
             )
         )
         \(recalling: "changed", for: recalledBy)
         """
     }
 
-    /// Lets others have them, or this claimant again, after so many seconds.
+    /// Releases claims; any worker may claim the conversations again after `seconds`.
     func release(_ claimed: [ClaimedConversation], by claimant: String, after seconds: Double = 0) async throws {
         _ = try await dedicatedConnection.segment([
             """
@@ -160,7 +162,7 @@ struct PushOutboxStore: Sendable {
         ])
     }
 
-    /// How many rows wait, and for how many seconds the oldest has.
+    /// Returns the number of waiting rows, and the age of the oldest in seconds.
     func lag() async throws -> (waiting: Int, oldest: Double) {
         let rows = try await dedicatedConnection.segment([
             """
@@ -174,9 +176,9 @@ struct PushOutboxStore: Sendable {
 }
 
 extension SetAsideKind {
-    /// New messages that push is to be told of.
+    /// A row about new messages that push has not accepted.
     ///
-    /// The empty claimant tells a row that waits from a conversation that somebody has.
+    /// The empty claimant distinguishes a row that waits for a retry from a claimed conversation.
     static let pushOutbox = SetAsideKind(
         "push_outbox",
         table: "outbox",
@@ -187,7 +189,7 @@ extension SetAsideKind {
     )
 }
 
-/// A conversation that nobody else hands on at the moment, and the messages of it that are to be.
+/// A conversation that one worker has claimed, with the messages to deliver.
 struct ClaimedConversation: Sendable {
     /// A row of the outbox: the messages from one `seq` to another.
     struct OutboxRow: Sendable {
@@ -195,11 +197,11 @@ struct ClaimedConversation: Sendable {
         let seqs: ClosedRange<Int64>
     }
 
-    /// How many messages of one conversation are handed on at a time; the rest has its turn after others.
+    /// The maximum number of messages of one conversation in a claim; the rest follows after other conversations.
     private static let maximum = 100
 
     let id: Conversation.ID
-    /// The row that stands for all of them.
+    /// The row that represents all of them.
     let claim: Int64
     private(set) var rows: [Int64]
     private(set) var seqs: ClosedRange<Int64>
@@ -212,7 +214,7 @@ struct ClaimedConversation: Sendable {
         seqs = first.seqs
     }
 
-    /// Takes what follows, as long as there is room: behind what was left out, nothing is taken.
+    /// Adds the next row while there is room; behind a row that was left out, no row is added.
     fileprivate mutating func add(_ outboxRow: OutboxRow) {
         guard !isFull, seqs.count + outboxRow.seqs.count <= Self.maximum else {
             isFull = true

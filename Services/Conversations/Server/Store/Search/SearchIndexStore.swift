@@ -10,7 +10,7 @@ struct ChangedMessage: Sendable {
     let seq: Int64
     let change: Int64
     let createdAt: Date
-    /// Bytes of its text; nil for what is not searched.
+    /// The bytes of its text; nil for a message that is not searched.
     let size: Int?
 }
 
@@ -24,11 +24,11 @@ struct ChangedConversation: Sendable {
     var messages: [ChangedMessage] = []
 }
 
-/// The search index: what is to be indexed, the words of messages, and how far each conversation is indexed.
+/// The search index: messages to index, the words of messages, and the change up to which each conversation is indexed.
 struct SearchIndexStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A crash may lose these writes: the mark is lost with them, so they are made again.
+    /// Allows a crash to lose these writes: the mark is lost with them, so they are made again.
     func commitAsynchronously() async throws {
         try await db.run("SET LOCAL synchronous_commit TO off")
     }
@@ -79,20 +79,20 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
         return pending
     }
 
-    /// Returns the text of each message as it is now; nil for what is not searched.
+    /// Returns the current text of each message; nil for a message that is not searched.
     func texts(of messages: [ChangedMessage]) async throws -> [String?] {
         let rows = try await db.all(
             """
-            SELECT asked.n, messages.data
+            SELECT input.n, messages.data
             FROM unnest(\(messages.map(\.conversation.rawValue)), \(messages.map(\.seq)))
-                WITH ORDINALITY AS asked (conversation_id, seq, n)
-            JOIN messages ON messages.conversation_id = asked.conversation_id AND messages.seq = asked.seq
+                WITH ORDINALITY AS input (conversation_id, seq, n)
+            JOIN messages ON messages.conversation_id = input.conversation_id AND messages.seq = input.seq
             WHERE \(unsafe: SearchStore<Executor>.isText)
             """,
-            as: { (place: try $0.int("n"), text: try $0.string("data")) }
+            as: { (n: try $0.int("n"), text: try $0.string("data")) }
         )
         var texts = [String?](repeating: nil, count: messages.count)
-        for (place, text) in rows where texts.indices.contains(place - 1) { texts[place - 1] = text }
+        for (n, text) in rows where texts.indices.contains(n - 1) { texts[n - 1] = text }
         return texts
     }
 
@@ -123,7 +123,7 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Writes the words of messages, each headed; those without any are not there.
+    /// Writes the words of messages, each word with its head; removes messages without words from the index.
     func write(_ messages: [(message: ChangedMessage, words: String)]) async throws {
         let (filled, blank) = (messages.filter { !$0.words.isEmpty }, messages.filter { $0.words.isEmpty })
         if !blank.isEmpty {
@@ -176,7 +176,8 @@ struct SearchIndexStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Of the next so many conversations in the order of their ids, those that have changed since they were indexed.
+    /// Scans the next `limit` conversations by id; returns those that changed since they were indexed, and the last one
+    /// scanned.
     func stale(
         after last: Conversation.ID,
         limit: Int
@@ -210,16 +211,16 @@ extension SetAsideKind {
 }
 
 extension ChangedMessage {
-    /// What the operator sees of a message that could not be indexed.
+    /// Returns the operator's record of a message that could not be indexed.
     func failed(_ error: any Error) -> FailedRow {
         let detail = (error as? PostgresError)?.description ?? "\(type(of: error))"
         return FailedRow(["\(conversation.rawValue)", "\(seq)"], .failing, detail: detail)
     }
 }
 
-/// The table `search_failures`: messages that could not be indexed, and when each is tried again.
+/// The table `search_failures`: messages that could not be indexed, with the times of their retries.
 extension SearchIndexStore {
-    /// Takes the next message of a conversation out of the index, and moves the mark behind it.
+    /// Removes the next message of a conversation from the index, schedules its retry, and moves the mark behind it.
     func postpone(nextOf conversation: Conversation.ID) async throws -> ChangedMessage? {
         guard let next = try await pending([conversation], limit: 1).first, let message = next.messages.first,
             try await claim([next]).contains(conversation)
@@ -238,7 +239,9 @@ extension SearchIndexStore {
         return message
     }
 
-    /// Messages to be tried again; a message that was changed since is indexed with its conversation, and forgotten here.
+    /// Returns messages that are due for a retry.
+    ///
+    /// A message that has changed since is indexed with its conversation instead.
     func dueFailures(limit: Int) async throws -> [ChangedMessage] {
         let rows = try await db.all(
             """
@@ -263,7 +266,7 @@ extension SearchIndexStore {
         return rows.filter { $0.size != nil }
     }
 
-    /// Indexes a message behind its conversation's mark, unless it has changed meanwhile.
+    /// Indexes a message that is behind its conversation's mark, unless it has changed meanwhile.
     func retry(_ message: ChangedMessage, _ written: [(message: ChangedMessage, words: String)]) async throws {
         try await commitAsynchronously()
         let isSame = try await db.first(

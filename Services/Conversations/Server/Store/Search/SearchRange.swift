@@ -2,9 +2,9 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// Some places of a conversation in a row, whose words share a head in the index.
+/// A range of successive messages in a conversation, whose words share a head in the index.
 struct SearchRange: Sendable {
-    /// How many places.
+    /// The number of messages in a range.
     private static let length: Int64 = 4_096
 
     let conversation: Conversation.ID
@@ -14,14 +14,14 @@ struct SearchRange: Sendable {
 
     static func number(of seq: Int64) -> Int64 { seq / length }
 
-    /// What the words of a message begin with.
+    /// Returns the prefix of all words of a message.
     static func head(_ conversation: Conversation.ID, _ number: Int64) -> String {
         "\(String(conversation.rawValue, radix: 36)).\(String(number, radix: 36))."
     }
 
-    /// Texts of `tsquery`s which together find what has all terms in any of the ranges.
+    /// Returns texts of `tsquery`s that together find the messages with all terms in any of the ranges.
     ///
-    /// Few to each: the index weighs every word of a query against every other.
+    /// Each has few ranges, because the index compares every word of a query with every other.
     static func queries(_ terms: [SearchWords.Term], in ranges: some Collection<SearchRange>) -> [String] {
         let heads = ranges.map { head($0.conversation, $0.number) }
         return stride(from: 0, to: heads.count, by: rangesPerQuery).map { start in
@@ -36,7 +36,7 @@ struct SearchRange: Sendable {
     private static let rangesPerQuery = 8
 }
 
-/// Where a message stands among all that are searched: newest first.
+/// The position of a message among all searched messages; newer messages are greater.
 struct SearchHit: Codable, Hashable, Sendable, Comparable {
     let at: Date
     let conversation: Conversation.ID

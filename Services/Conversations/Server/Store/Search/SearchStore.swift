@@ -3,15 +3,16 @@ import Foundation
 import Postgres
 import Wire
 
-/// What is searched: the index, and what has not come there yet.
+/// The searched messages: the index, and messages that are not indexed yet.
 struct SearchStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What is searched as it stands, at most: so many messages, the newest, and so many bytes of them.
+    /// The maximum number of unindexed messages that are searched, the newest, and their maximum bytes.
     private static var maximumUnindexed: Int { 2_000 }
     private static var maximumUnindexedBytes: Int { 1_048_576 }
 
-    /// The user's conversations that have changed since they were indexed, with the change up to which they were.
+    /// Returns the user's conversations that have changed since they were indexed, and up to which change they are
+    /// indexed.
     func unindexed(of user: User.ID) async throws -> [(conversation: Conversation.ID, change: Int64)] {
         try await db.all(
             """
@@ -26,7 +27,7 @@ struct SearchStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The texts that changed since then and stand before `hit`, newest first.
+    /// Returns the texts that have changed since `marks` and are older than `hit`, newest first.
     func texts(
         since marks: [(conversation: Conversation.ID, change: Int64)],
         before hit: SearchHit?
@@ -57,7 +58,7 @@ struct SearchStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The ranges of the user's conversations that have something before `moment`, the latest first.
+    /// Returns the ranges of the user's conversations with messages before `moment`, the latest first.
     func ranges(of user: User.ID, before moment: Date?) async throws -> [SearchRange] {
         try await db.all(
             """
@@ -79,7 +80,7 @@ struct SearchStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those of the index that have all terms, newest first; some may have changed since.
+    /// Returns indexed messages that have all terms, newest first; some may have changed since.
     func hits(
         of terms: [SearchWords.Term],
         in ranges: some Collection<SearchRange>,
@@ -100,7 +101,7 @@ struct SearchStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The messages at these places that the user sees and that are there still, in this order.
+    /// Returns the messages of `hits` that the user can see and that still exist, in the order of `hits`.
     func messages(at hits: [SearchHit], for user: User.ID) async throws -> [FoundMessage] {
         let limit = ConversationStore<Executor>.readsLimit
         let rows = try await db.execute(
@@ -113,19 +114,19 @@ struct SearchStore<Executor: PostgresExecutor> {
                        ORDER BY people.joined_seq
                    ) END AS readers
             FROM unnest(\(hits.map(\.conversation.rawValue)), \(hits.map(\.seq)))
-                WITH ORDINALITY AS places (conversation_id, seq, n)
-            JOIN messages ON messages.conversation_id = places.conversation_id AND messages.seq = places.seq
-            JOIN conversations ON conversations.conversation_id = places.conversation_id
-            JOIN members ON members.conversation_id = places.conversation_id
+                WITH ORDINALITY AS hits (conversation_id, seq, n)
+            JOIN messages ON messages.conversation_id = hits.conversation_id AND messages.seq = hits.seq
+            JOIN conversations ON conversations.conversation_id = hits.conversation_id
+            JOIN members ON members.conversation_id = hits.conversation_id
                 AND members.application_id = \(user.application) AND members.user_id = \(user.user)
             WHERE \(unsafe: Self.isText)
-            ORDER BY places.n
+            ORDER BY hits.n
             """
         )
         return try rows.compactMap(FoundMessage.init(row:))
     }
 
-    /// What is searched of the table `messages`: what people wrote, and did not take back.
+    /// The condition for searched messages: texts that users sent and that were not deleted.
     static var isText: String {
         "messages.deleted_at IS NULL AND messages.encoding = 'utf8' AND messages.mime LIKE 'text/%'"
     }

@@ -1,20 +1,21 @@
 import Foundation
 
-/// The words of a text, as they are searched: without case, accents and width, in any script.
+/// The words of a text as they are searched: without case, accents and width, in any script.
 ///
-/// Where a script puts no spaces between its words (Han, kana, Thai …), every two neighbours are a word, and the last of
-/// a run is one by itself; so whatever is looked for begins one of them. An emoji is a word.
+/// Some scripts put no spaces between words (Han, kana, Thai …). There, every two adjacent scalars are a word, and the
+/// last scalar of a run is a word by itself. So a query may start at any scalar. An emoji is a word.
 ///
-/// Time and memory are linear in the text, and bounded: only the first ``maximumScalars`` of the folded text and the
-/// first ``maximumWords`` different words count. Some scalars fold to 18 others, and 65 kB have room for 21,800 of them.
+/// Time and memory are linear in the text, and limited: only the first ``maximumScalars`` of the folded text and the
+/// first ``maximumWords`` different words count. Some scalars fold to 18 others, and 65 kB can hold 21,800 of them.
 enum SearchWords {
-    /// In scalars; what is longer is cut, here and in what is looked for.
+    /// The maximum length of a word in scalars; longer words are cut, in texts and in queries.
     private static let longest = 64
-    /// Scalars of the folded text that are read.
+    /// The maximum number of scalars that are read of the folded text.
     static let maximumScalars = 20_000
-    /// Different words of one text.
+    /// The maximum number of different words of one text.
     static let maximumWords = 10_000
-    /// Combining marks in a row; further ones are left out, since sorting them takes the square of their number.
+    /// The maximum number of successive combining marks; further ones are dropped, because sorting them takes quadratic
+    /// time.
     private static let maximumMarks = 30
 
     static func words(in text: String) -> Set<String> {
@@ -34,7 +35,7 @@ enum SearchWords {
         return words
     }
 
-    /// What is looked for: each must be there, and the last may go on.
+    /// Returns the terms of a query: a text must have each of them, and the last may be the beginning of a word.
     static func terms(of query: String) -> [Term] {
         var terms: [Term] = []
         let runs = runs(in: query)
@@ -67,11 +68,11 @@ enum SearchWords {
         }
     }
 
-    /// Letters that follow one another without a break.
+    /// Successive letters without a break.
     private struct Run {
         var word: String
         let isUnspaced: Bool
-        /// Nothing stands behind it, not even a space.
+        /// Whether no other character follows, not even a space.
         var endsText = false
     }
 
@@ -113,7 +114,7 @@ enum SearchWords {
             .nonspacingMark, .spacingMark, .decimalNumber, .letterNumber, .otherNumber:
             return isUnspaced(scalar.value) ? .unspaced : .spaced
         default:
-            // A colour is no word of its own.
+            // A skin tone is not a word of its own.
             return scalar.properties.isEmoji && !scalar.properties.isEmojiModifier ? .emoji : .gap
         }
     }
@@ -128,17 +129,17 @@ enum SearchWords {
         }
     }
 
-    /// The text without case, accents and width: at most ``maximumScalars`` scalars.
+    /// Returns the text without case, accents and width: at most ``maximumScalars`` scalars.
     private static func folded(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(maximumScalars)
         if start.allSatisfy(\.isASCII) { return String(start).lowercased() }
         var folded = String.UnicodeScalarView()
-        // Each scalar is folded once: the mappings of Unicode's tables cost far more than a look-up here.
-        var known: [Unicode.Scalar: [Unicode.Scalar]] = [:]
+        // Each scalar is folded once, because Unicode's mapping tables cost far more than a lookup here.
+        var cache: [Unicode.Scalar: [Unicode.Scalar]] = [:]
         var (count, marks) = (0, 0)
         reading: for scalar in start {
-            if known[scalar] == nil { known[scalar] = Self.folded(scalar) }
-            for part in known[scalar] ?? [] {
+            if cache[scalar] == nil { cache[scalar] = Self.folded(scalar) }
+            for part in cache[scalar] ?? [] {
                 guard count < maximumScalars else { break reading }
                 if !part.isASCII, part.properties.canonicalCombiningClass != .notReordered {
                     marks += 1
@@ -153,14 +154,14 @@ enum SearchWords {
         return String(folded).precomposedStringWithCanonicalMapping
     }
 
-    /// What one scalar becomes; nothing for an accent and for what is not seen.
+    /// Returns the folded form of one scalar; empty for an accent and for an invisible scalar.
     private static func folded(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         if scalar.isASCII { return Array(scalar.properties.lowercaseMapping.unicodeScalars) }
         return String(scalar).decomposedStringWithCompatibilityMapping.unicodeScalars.flatMap { part in
             switch part.value {
             case 0x300...0x36F, 0xFE00...0xFE0F, 0xAD, 0x200C: [Unicode.Scalar]()
             default:
-                // Upper-cased first, since that brings together what lower-casing leaves apart: ß and ss, ς and σ.
+                // Upper case first, because it unifies letters that lower case keeps apart: ß and ss, ς and σ.
                 part.properties.uppercaseMapping.unicodeScalars
                     .flatMap { $0.properties.lowercaseMapping.unicodeScalars }
             }
