@@ -3,7 +3,7 @@ import Foundation
 import ServiceHost
 import ServiceLifecycle
 
-/// What auth has for signing in by accounts elsewhere, put together.
+/// The components for sign-in with external providers.
 struct IdentityModule: Sendable {
     let identities: Identities
     private let consents: Consents

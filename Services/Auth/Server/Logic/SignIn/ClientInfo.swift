@@ -1,9 +1,9 @@
 import ServiceHost
 
-/// What is known of a client besides who it says it is.
+/// The properties of a client that do not depend on authentication.
 struct ClientInfo: Sendable {
     var address: IPAddress?
     var userAgent: String?
-    /// The language that a new user has, by the header `Accept-Language`: a BCP 47 tag in canonical case.
+    /// The language for a new user, from `Accept-Language`: a BCP 47 tag in canonical case.
     var language: String?
 }
