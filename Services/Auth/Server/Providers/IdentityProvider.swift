@@ -54,11 +54,12 @@ struct ConsentRequest: Sendable {
     /// Returns the URL of a provider's consent page with a request for a code (RFC 6749, section 4.1.1).
     ///
     /// - Parameters:
-    /// - page: the URL without the parameters.
-    /// - client: the client id of this application.
-    /// - scope: the requested scopes.
-    /// - nonce: the nonce for the ID token, if the provider issues one.
-    /// - mode: the response mode, if it is not the default redirect.
+    ///   - page: the URL without the parameters.
+    ///   - client: the client id of this application.
+    ///   - scope: the requested scopes.
+    ///   - nonce: the nonce for the ID token, if the provider issues one.
+    ///   - mode: the response mode, if it is not the default redirect.
+    /// - Returns: the URL for the browser.
     func url(
         _ page: String,
         client: String,

@@ -26,10 +26,10 @@ actor ProviderDocument<Value: Sendable> {
     private var fetching: Task<Value, any Error>?
 
     /// - Parameters:
-    /// - name: the provider's name, for errors.
-    /// - logger: logs the reasons of failures.
-    /// - now: the clock.
-    /// - fetch: fetches the document.
+    ///   - name: the provider's name, for errors.
+    ///   - logger: logs the reasons of failures.
+    ///   - now: the clock.
+    ///   - fetch: fetches the document.
     init(
         of name: String,
         logger: Logger,

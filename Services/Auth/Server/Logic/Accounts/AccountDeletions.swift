@@ -6,7 +6,8 @@ import Wire
 
 /// The deletion of accounts.
 ///
-/// Auth deletes its own rows and ends all sessions at once. An event tells the other services to delete their data.
+/// Auth deletes its own rows and ends all sessions at once. The other services delete their data when they receive the
+/// event of the deletion.
 struct AccountDeletions: Sendable {
     let database: PostgresPool
     let reauthentication: Reauthentication

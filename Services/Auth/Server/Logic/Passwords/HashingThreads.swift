@@ -33,8 +33,8 @@ final class HashingThreads: Sendable {
     private let work: Work
 
     /// - Parameters:
-    /// - count: the number of threads, at least 1.
-    /// - maximumWaiting: the most jobs that wait for a thread.
+    ///   - count: the number of threads, at least 1.
+    ///   - maximumWaiting: the most jobs that wait for a thread.
     init(count: Int, maximumWaiting: Int) {
         let work = Work(maximumWaiting: maximumWaiting)
         self.work = work
