@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// A user with administrator rights over the suite.
 package struct Administrator: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "administrators"
 

@@ -58,7 +58,6 @@ extension AuthClient {
         try await service.get("/internal/deletions", as: Page<PendingDeletion>.self).items
     }
 
-    /// Returns the ids of the signing keys by their role.
     package func keys() async throws -> KeyRotation {
         try await service.get("/internal/keys")
     }

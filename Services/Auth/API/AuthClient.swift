@@ -75,7 +75,6 @@ package struct AuthClient: Sendable {
         try await service.post("/internal/administrators/revoke", AdministratorName(username: username))
     }
 
-    /// Returns all administrators.
     package func administrators() async throws -> [Administrator] {
         try await service.get("/internal/administrators", as: Page<Administrator>.self).items
     }

@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// A passkey, as its owner sees it.
 package struct Passkey: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "passkeys"
 

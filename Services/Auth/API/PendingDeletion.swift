@@ -9,7 +9,6 @@ package struct PendingDeletion: Codable, Hashable, Sendable, PageItem {
     package var startedAt: Date
     /// The current pass over the services: 1 or 2.
     package var round: Int
-    /// The services that have not confirmed.
     package var pendingServices: [String]
 
     package init(deletionId: String, startedAt: Date, round: Int, pendingServices: [String]) {

@@ -1,4 +1,3 @@
-/// The push provider of a device.
 package enum PushPlatform: String, CaseIterable, Sendable {
     case gcm
     case iosSandbox = "ios_sandbox"
@@ -7,6 +6,5 @@ package enum PushPlatform: String, CaseIterable, Sendable {
     /// The longest push token of any platform, in bytes.
     package static let maximumToken = 4_096
 
-    /// All platforms as a list for error messages.
     package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }

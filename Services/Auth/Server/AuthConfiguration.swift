@@ -2,7 +2,6 @@ import Configuration
 import Foundation
 import ServiceHost
 
-/// The settings of auth.
 struct AuthConfiguration: Sendable {
     /// Seconds until an access token expires.
     var accessTokenLifetime = 3_600
@@ -18,21 +17,15 @@ struct AuthConfiguration: Sendable {
     var loginsPerMinute = 60
     /// The length in seconds of a window of failed logins.
     var loginWindow = 900
-    /// Threads that hash passwords.
     var hashingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     /// The most sign-ins and registrations that wait for a hashing thread.
     var hashingQueue = 64
-    /// A file of the SHA-1 hashes of breached passwords, which auth rejects.
     var breachedPasswords: String?
-    /// The operator's folder of message catalogs.
     var messagesPath: String?
-    /// The most account exports that run at the same time in one process.
     var maximumExports = 4
-    /// The retention of security events, in days.
     var auditDays = 365
     /// Seconds after which every request that began before a user's deletion has finished.
     var deletionSecondPassDelay = 60
-    /// Whether every registered user may create applications; otherwise only administrators may.
     var applicationsAreOpen = false
     /// The cost parameters of new password hashes.
     var argon2 = Argon2id.Parameters.recommended

@@ -3,7 +3,6 @@ import Foundation
 import SMTP
 import ServiceHost
 
-/// The settings of e-mail.
 struct EmailConfiguration: Sendable {
     /// The SMTP server; nil if the service sends no emails.
     var server: SMTPConfiguration?

@@ -4,7 +4,6 @@ import Logging
 import ServiceHost
 import Wire
 
-/// The settings of sign-in with external providers.
 struct IdentityConfiguration: Sendable {
     /// OpenID Connect providers: Google and Apple if configured, and those of `OPENID_PROVIDERS`.
     var openID: [OpenIDSettings] = []
@@ -15,7 +14,6 @@ struct IdentityConfiguration: Sendable {
     /// Certificates of CAs to trust in addition to the system's, PEM.
     var trustedCA: String?
 
-    /// The names that `OPENID_PROVIDERS` may not use.
     private static let reservedNames: Set<String> = ["google", "apple", "facebook", "twitter"]
     /// The domains whose every address belongs to Google.
     private static let googleDomains: Set<String> = ["gmail.com", "googlemail.com"]
@@ -122,7 +120,6 @@ struct IdentityConfiguration: Sendable {
         }
     }
 
-    /// Returns all configured providers by name.
     func providers(
         _ http: ProviderHTTP,
         logger: Logger,

@@ -3,7 +3,6 @@ import Foundation
 import ServiceHost
 import ServiceLifecycle
 
-/// The components for sign-in with external providers.
 struct IdentityModule: Sendable {
     let identities: Identities
     private let consents: Consents

@@ -3,7 +3,6 @@ import ServiceHost
 
 /// The texts of emails and pages in all languages.
 struct AuthTexts: Sendable {
-    /// The built-in catalogs by language.
     static let embedded: [String: [UInt8]] = [
         "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
         "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
@@ -38,7 +37,6 @@ struct AuthTexts: Sendable {
         catalogues.match(header.map { AcceptLanguage.languages(in: $0) } ?? [])
     }
 
-    /// Returns the language of an email to a user.
     func language(of user: String?) -> LanguageTag {
         catalogues.match(user.flatMap { LanguageTag($0) }.map { [$0] } ?? [])
     }

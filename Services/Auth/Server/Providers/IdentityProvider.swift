@@ -41,7 +41,6 @@ extension IdentityProvider {
     func revoke(_ token: String) async throws {}
 }
 
-/// The parameters of a provider's consent page.
 struct ConsentRequest: Sendable {
     /// The address to which the provider redirects.
     var callback: String
@@ -106,7 +105,6 @@ struct ProviderProfile: Sendable {
     /// Whether the provider has verified the address and is trusted for it.
     var isEmailVerified = false
     var fullName: String?
-    /// The URL of an avatar.
     var picture: String?
     /// The token for a later revocation, if the provider issued one; its format is private to the provider's
     /// implementation.

@@ -18,7 +18,6 @@ struct ProviderError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The response of a provider.
 struct ProviderResponse: Sendable {
     var status: Int
     /// Null if the body is not JSON.

@@ -30,7 +30,6 @@ struct EmailLinkPage: Sendable {
             """
     }
 
-    /// Returns the page in the language of the request's `Accept-Language`.
     func response(to request: Request) -> Response {
         let language = texts.language(accepting: request.headers[.acceptLanguage])
         let body = pages[language] ?? ByteBuffer()
@@ -56,7 +55,6 @@ struct EmailLinkPage: Sendable {
         }
     }
 
-    /// Escapes text for an HTML element or a quoted attribute.
     private static func escaped(_ text: String) -> String {
         text.reduce(into: "") { escaped, character in
             switch character {

@@ -75,7 +75,6 @@ struct OperatorRoutes {
         )
     }
 
-    /// Returns the id of the account that the path names.
     private func account(_ context: InternalContext) async throws -> UUID {
         try await reports.id(of: context.path("account"))
     }

@@ -7,7 +7,6 @@ import Wire
 
 /// The rules of accounts: registration, names and lookup.
 struct Accounts: Sendable {
-    /// The most names or ids per lookup request.
     static let maximumLookup = 100
 
     let database: PostgresPool
@@ -195,7 +194,6 @@ struct Accounts: Sendable {
 }
 
 extension UserChanged {
-    /// Creates the event of the account's current names and language.
     init(_ account: Account, pictureUrl: String? = nil, changesNames: Bool = true) {
         self.init(
             applicationId: RoostApplication.id,

@@ -23,7 +23,6 @@ struct AuditLog: Sendable {
     }
 }
 
-/// The list position of an entry.
 private struct Cursor: Codable {
     var entry: Int64
 }

@@ -113,7 +113,6 @@ struct DeletionJobs: Sendable {
         )
     }
 
-    /// Returns the deletions that have waited longest, for the operator.
     func list() async throws -> Page<PendingDeletion> {
         Page(try await DeletionJobStore(db: database.reads).list(limit: 100))
     }

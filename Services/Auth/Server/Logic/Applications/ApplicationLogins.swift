@@ -8,7 +8,6 @@ import Wire
 
 /// The sign-in of users of customers' applications, with a token from the customer's account server (seed diuit).
 struct ApplicationLogins: Sendable {
-    /// The request headers that identify the application.
     struct Header: Sendable {
         var applicationID: String?
         var applicationKey: String?
@@ -20,7 +19,6 @@ struct ApplicationLogins: Sendable {
     let nonces: Nonces
     let now: @Sendable () -> Date
 
-    /// Returns a nonce for one login.
     func nonce(_ header: Header) async throws -> NewNonce {
         NewNonce(nonce: nonces.make(for: try await application(header)))
     }
@@ -138,7 +136,6 @@ struct ApplicationLogins: Sendable {
 }
 
 extension ApplicationLoginDraft {
-    /// The signed token of the account server.
     fileprivate var token: String {
         get throws {
             guard let token = authToken ?? jwt, !token.isEmpty else { throw APIError.missing("authToken") }

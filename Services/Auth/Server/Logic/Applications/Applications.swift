@@ -25,7 +25,6 @@ struct Applications: Sendable {
     let cursors: CursorSigner
     /// The threads that create keys; a key takes a tenth of a second of one core.
     let threads: HashingThreads
-    /// Whether users may create applications; otherwise only administrators may.
     let isOpen: Bool
     let logger: Logger
     let now: @Sendable () -> Date
@@ -145,7 +144,6 @@ struct Applications: Sendable {
         return try await list(of: owner, by: user, limit: limit, cursor: cursor)
     }
 
-    /// Returns all applications, newest first.
     func list(by user: User.ID, limit: Int, cursor: String?) async throws -> Page<CustomerApplication> {
         try await list(of: nil, by: user, limit: limit, cursor: cursor)
     }
@@ -237,7 +235,6 @@ struct Applications: Sendable {
         "an application may have at most \(maximumKeys) keys; revoke one of them first"
     )
 
-    /// Creates a key pair: the private key for the customer, the public key for the database.
     private func makeKey() async throws -> (NewEncryptionKey, publicKey: Data) {
         try await threads.run {
             let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
@@ -292,7 +289,6 @@ private struct Cursor: Codable {
     }
 }
 
-/// A position in the list of an application's users.
 private struct UserCursor: Codable {
     var userId: String
 }

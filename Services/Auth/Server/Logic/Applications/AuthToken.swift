@@ -17,7 +17,6 @@ struct AuthToken: Sendable {
     /// The accepted clock difference when the account server's clock is ahead, in seconds.
     static let leeway: TimeInterval = 60
 
-    /// The claims of a verified token.
     struct Claims: Sendable {
         var subject: String
         var expiresAt: Date

@@ -2,7 +2,6 @@ import AuthAPI
 import Foundation
 import Wire
 
-/// The device on which a user of a customer's application signs in.
 struct LoginDevice: Sendable {
     let id: DeviceID
     let platform: PushPlatform?

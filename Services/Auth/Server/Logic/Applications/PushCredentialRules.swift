@@ -186,7 +186,6 @@ extension PushSetup {
         )
     }
 
-    /// The public fields of a key file.
     private struct ServiceAccount: Decodable {
         var project_id: String
         var client_email: String

@@ -1,8 +1,6 @@
 import Foundation
 
-/// An email in the outbox.
 struct Email: Sendable {
-    /// The occasion of an email.
     enum Kind: String, CaseIterable, Sendable {
         /// Contains a link with which the owner of the address verifies it.
         case verify
@@ -16,7 +14,6 @@ struct Email: Sendable {
         case passkeyAdded = "passkey_added"
         /// An external identity was linked to an existing account.
         case identityLinked = "identity_linked"
-        /// The first sign-in on a new device.
         case newDeviceSignIn = "new_device_sign_in"
     }
 

@@ -58,7 +58,6 @@ struct EmailOutbox: Sendable {
         try await EmailStore(db: db).insert(kind, to: address.text, about: account, id: UUID(), at: now())
     }
 
-    /// Queues an email to the former address of an account.
     func sendNotice(
         _ kind: Email.Kind,
         toFormerAddress address: String,

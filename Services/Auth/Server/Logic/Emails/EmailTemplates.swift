@@ -4,10 +4,8 @@ import Messages
 
 /// Renders emails as short plain text, without pictures, and with no link but the requested one.
 struct EmailTemplates: Sendable {
-    /// The content of an email, as known when it is sent.
     struct Context: Sendable {
         var kind: Email.Kind
-        /// The username of the account, if it has one.
         var username: String?
         /// The username that a verification email names; the reader may not know this account.
         var unverifiedUsername: String?

@@ -37,7 +37,6 @@ struct AccountExports: Sendable {
         return slot
     }
 
-    /// Streams the archive to `send`.
     func write(_ user: User.ID, _ send: @escaping (ByteBuffer) async throws -> Void) async throws {
         let archive = ExportArchive(at: now(), send)
         try await own.export(of: user) { try await archive.append($0, below: "account") }

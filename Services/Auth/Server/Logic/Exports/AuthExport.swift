@@ -5,7 +5,6 @@ import Wire
 
 /// The export of a user's data in auth, without secrets and values derived from secrets.
 struct AuthExport: Sendable {
-    /// The page size of a list.
     private static let limit = 100
 
     let accounts: Accounts

@@ -31,7 +31,6 @@ final class ExportArchive {
         }
     }
 
-    /// Completes the archive.
     func finish() async throws {
         try await endFile()
         try await put(archive.finish())

@@ -39,7 +39,6 @@ struct Consents: Sendable {
     let publicURL: String
     let now: @Sendable () -> Date
 
-    /// Starts a sign-in and returns the provider's page.
     func begin(_ draft: ConsentDraft, at name: String) async throws -> ConsentPage {
         let provider = try provider(name)
         let redirectURL = try RedirectURL.check(draft.redirectUri, among: redirectURLs)

@@ -71,7 +71,6 @@ extension IdentityDraft {
     }
 }
 
-/// The check of redirect addresses.
 enum RedirectURL {
     /// Returns the address if the operator has registered it; addresses are compared exactly (RFC 9700, section 2.1).
     ///

@@ -23,7 +23,6 @@ struct IdentityLinking: Sendable {
         case new(UUID)
         /// The caller's anonymous account, which is registered by the sign-in.
         case upgraded(UUID)
-        /// The caller's registered account.
         case requester(UUID)
         /// The account with the verified address that the provider vouches for.
         case sameAddress(UUID)

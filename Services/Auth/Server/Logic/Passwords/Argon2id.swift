@@ -3,7 +3,6 @@ import Foundation
 
 /// Argon2id (RFC 9106) with hashes as PHC strings, by the reference library.
 enum Argon2id {
-    /// The cost parameters of a hash.
     struct Parameters: Hashable, Sendable {
         /// In KiB.
         var memory: UInt32

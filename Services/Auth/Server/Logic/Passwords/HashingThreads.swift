@@ -52,7 +52,6 @@ final class HashingThreads: Sendable {
         }
     }
 
-    /// The number of jobs in the queue.
     var waiting: Int { work.waiting }
 
     deinit {
@@ -163,7 +162,6 @@ extension HashingThreads {
         }
     }
 
-    /// The waiting jobs, served by client in rotation.
     private struct FairQueue {
         private static let ofClient =
             APIError(

@@ -56,7 +56,6 @@ final class Passwords: Sendable {
         }
     }
 
-    /// The result of a comparison.
     enum VerificationResult: Sendable {
         case wrong
         /// `rehashed` is set if the stored hash has outdated parameters.
@@ -75,7 +74,6 @@ final class Passwords: Sendable {
         return match.map { .right(rehashed: $0.rehashed) } ?? .wrong
     }
 
-    /// A hash that matches a password.
     struct Match: Sendable {
         /// The index among the compared hashes.
         var index: Int

@@ -11,13 +11,11 @@ import Wire
 ///
 /// A passkey combines two factors, the device and its unlock method, so sign-in requires no further code.
 struct Passkeys: Sendable {
-    /// The most passkeys per account.
     static let maximum = 20
     /// The timeout for the browser in milliseconds, the same as the lifetime of a challenge (`Nonces.lifetime`).
     static let timeout = Int(Nonces.lifetime * 1_000)
     /// The scope under which used challenges are stored, next to the applications' ids.
     private static let nonceScope = "passkeys"
-    /// The name of a passkey without a name.
     static let unnamed = "Passkey"
 
     /// The purpose of a challenge, which is valid for no other purpose.
@@ -60,7 +58,6 @@ struct Passkeys: Sendable {
         )
     }
 
-    /// Adds the passkey that a browser has created.
     func add(
         _ response: RegistrationResponse,
         named name: String?,

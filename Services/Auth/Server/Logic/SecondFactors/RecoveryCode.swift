@@ -6,7 +6,6 @@ import Wire
 ///
 /// With 80 bits a fast hash is sufficient.
 struct RecoveryCode: Sendable {
-    /// The number of codes per account.
     static let count = 10
     private static let length = 16
 

@@ -10,7 +10,6 @@ import Wire
 struct SecondFactors: Sendable {
     /// Seconds until a sign-in that waits for its second factor expires.
     static let challengeLifetime: TimeInterval = 300
-    /// The most wrong codes per sign-in.
     static let attempts = 5
     /// The longest code or challenge in a request, in bytes.
     static let maximumLength = 128
@@ -24,7 +23,6 @@ struct SecondFactors: Sendable {
     let appName: String
     let now: @Sendable () -> Date
 
-    /// A sign-in that waits for its second factor.
     struct Challenge: Sendable {
         fileprivate let hash: Data
         let account: UUID

@@ -7,7 +7,6 @@ import Wire
 /// row from occupying the connection pool.
 final class KeyedConcurrencyLimit<Key: Hashable & Sendable>: Sendable {
     private let maximumWaiting: Int
-    /// The waiting operations of each key in use.
     private let waiting = Lock<[Key: [CheckedContinuation<Bool, Never>]]>([:])
 
     init(maximumWaiting: Int) {

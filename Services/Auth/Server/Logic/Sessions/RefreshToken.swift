@@ -18,7 +18,6 @@ struct RefreshToken: Sendable {
     private let body: Data
     private let tag: Data
 
-    /// Creates a new token.
     init(for session: UUID, tags: RefreshTokenTags) {
         var generator = SystemRandomNumberGenerator()
         var body = withUnsafeBytes(of: session.uuid) { Data($0) }
@@ -39,7 +38,6 @@ struct RefreshToken: Sendable {
         tag = Data(bytes.suffix(Self.tagSize))
     }
 
-    /// The hash that the database stores.
     var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
 
     /// Returns whether this server issued the token, even if its hash was deleted.

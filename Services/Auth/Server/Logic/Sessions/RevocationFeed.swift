@@ -147,7 +147,6 @@ final class RevocationFeed: Sendable, Service {
         }
     }
 
-    /// Polls the table once.
     func poll() async throws {
         let latest = state.withLock { state in
             let horizon = now().addingTimeInterval(-lifetime)

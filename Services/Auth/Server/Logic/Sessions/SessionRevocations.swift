@@ -11,7 +11,6 @@ import Wire
 /// Verifiers in all services receive the revocation within a moment. The event is for services that store data of the
 /// session. This process rejects the session's tokens as soon as the transaction is committed.
 struct SessionRevocations: Sendable {
-    /// The most sessions per transaction.
     private static let batch = 1_000
 
     let database: PostgresPool
@@ -46,7 +45,6 @@ struct SessionRevocations: Sendable {
         try await database.transaction { db in try await end([session], of: user, in: db) } > 0
     }
 
-    /// Ends all sessions of a user, except the given one.
     func endAll(of user: User.ID, except session: UUID? = nil) async throws {
         try await database.transaction { db in try await endAll(of: user, except: session, in: db) }
     }

@@ -133,7 +133,6 @@ struct Sessions: Sendable {
         _ = try await sessionRevocations.end(session, of: identity.user)
     }
 
-    /// Ends all of a user's sessions except the caller's.
     func endOthers(of identity: Identity) async throws {
         guard let session = UUID(uuidString: identity.session) else { return }
         try await sessionRevocations.endAll(of: identity.user, except: session)

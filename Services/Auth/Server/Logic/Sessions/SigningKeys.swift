@@ -104,7 +104,6 @@ final class SigningKeys: Sendable, Service {
         return status
     }
 
-    /// Returns the key ids by role.
     func status() async throws -> KeyRotation {
         try Self.status(of: try await SigningKeyStore(db: database.reads).list())
     }
@@ -159,7 +158,6 @@ final class SigningKeys: Sendable, Service {
 }
 
 extension KeyDocument {
-    /// Creates the document, with the current key first.
     init(_ keys: [SigningKeyStore.Record]) {
         let sorted = keys.filter { $0.state == .current } + keys.filter { $0.state != .current }
         self.init(

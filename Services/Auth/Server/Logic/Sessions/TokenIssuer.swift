@@ -55,7 +55,6 @@ struct TokenIssuer: Sendable {
         return try await tokens(of: session, refreshToken: first, in: db)
     }
 
-    /// Returns the response with the session's access token and refresh token.
     func tokens(
         of session: SessionStore.Record,
         refreshToken: RefreshToken,

@@ -1,6 +1,5 @@
 import ServiceHost
 
-/// The properties of a client that do not depend on authentication.
 struct ClientInfo: Sendable {
     var address: IPAddress?
     var userAgent: String?

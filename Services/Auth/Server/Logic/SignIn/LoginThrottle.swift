@@ -13,7 +13,6 @@ struct LoginThrottle: Sendable {
     /// The length in seconds of a window of logins, successful or not.
     static let rateWindow = 60
 
-    /// A counter of failures with its limit.
     struct Bucket: Sendable {
         fileprivate let key: Data
         fileprivate let limit: Int
@@ -32,7 +31,6 @@ struct LoginThrottle: Sendable {
         fileprivate let own: Bucket
         fileprivate let shared: [Bucket]
         fileprivate var all: [Bucket] { ([own] + shared).filter { $0.limit > 0 } }
-        /// The counters without the shared ones.
         var ownOnly: Buckets { Buckets(own: own, shared: []) }
         /// The shared counters; nil if there are none.
         var sharedOnly: Buckets? { shared.first.map { Buckets(own: $0, shared: Array(shared.dropFirst())) } }

@@ -9,7 +9,6 @@ struct IDToken: Sendable {
     /// The accepted clock difference when the provider's clock is ahead, in seconds.
     static let leeway: Double = 60
 
-    /// The issuers and audiences that are accepted.
     struct Rules: Sendable {
         /// The accepted issuers; only Google has more than one.
         var issuers: Set<String>
@@ -19,7 +18,6 @@ struct IDToken: Sendable {
 
     struct Claims: Sendable {
         var subject: String
-        /// The application that the token was issued to.
         var client: String
         var nonce: String?
         var email: String?

@@ -13,7 +13,6 @@ struct OpenIDMetadata: Sendable {
     /// accept.
     let supportsSecretInForm: Bool
 
-    /// Returns the URL of an issuer's discovery document.
     static func address(of issuer: String) -> String {
         (issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer) + "/.well-known/openid-configuration"
     }

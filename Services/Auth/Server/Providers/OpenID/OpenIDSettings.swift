@@ -1,4 +1,3 @@
-/// The settings of one OpenID Connect provider.
 struct OpenIDSettings: Sendable {
     /// When the provider is trusted that an address is verified.
     enum EmailTrust: Sendable {

@@ -87,7 +87,6 @@ struct ProviderKey: Sendable {
     }
 }
 
-/// The keys of a provider's document.
 struct ProviderKeySet: Sendable {
     /// The most keys that are read; further keys are ignored.
     private static let maximum = 64

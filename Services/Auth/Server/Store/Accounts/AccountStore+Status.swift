@@ -1,7 +1,6 @@
 import Foundation
 import Postgres
 
-/// The existence and status of accounts.
 extension AccountStore {
     /// Locks the account until the transaction ends; returns false if it does not exist.
     ///

@@ -7,7 +7,6 @@ import Wire
 struct AccountStore {
     let db: any PostgresExecutor
 
-    /// The values of a registration.
     struct Registration: Sendable {
         var username: Username?
         var email: EmailAddress?

@@ -15,7 +15,6 @@ struct AuditStore {
 
     let db: any PostgresExecutor
 
-    /// A security event to record.
     struct Entry: Sendable {
         var kind: SecurityEvent.Kind
         var at: Date
@@ -45,7 +44,6 @@ struct AuditStore {
         try await prune(entry.kind, of: account)
     }
 
-    /// Deletes the entries of a frequent kind beyond `maximumOfKind`.
     private func prune(_ kind: SecurityEvent.Kind, of account: UUID?) async throws {
         guard Self.frequent.contains(kind) else { return }
         try await db.run(

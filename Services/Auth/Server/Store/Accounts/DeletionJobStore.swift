@@ -11,7 +11,6 @@ struct DeletionJobStore {
 
     let db: any PostgresExecutor
 
-    /// The deletion of a user or an application.
     struct Record: Sendable {
         var deletionJob: DeletionJob
         var user: User.ID
@@ -22,7 +21,6 @@ struct DeletionJobStore {
         var isOfApplication: Bool { user.user == DeletionJobStore.allUsers }
     }
 
-    /// The number of pending deletions, and the start of the oldest.
     struct Lag: Sendable {
         var deletionJobs: Int
         var oldest: Date?
@@ -62,7 +60,6 @@ struct DeletionJobStore {
         )
     }
 
-    /// Starts the last round.
     func startNextRound(_ deletionJob: DeletionJob, awaiting services: [String]) async throws {
         try await db.run(
             """
@@ -135,7 +132,6 @@ struct DeletionJobStore {
 }
 
 extension SetAsideKind {
-    /// A deletion that waits for the other services' confirmations.
     static let deletionJob = SetAsideKind(
         "deletion_job",
         table: "deletion_jobs",

@@ -9,7 +9,6 @@ import Wire
 struct ApplicationStore {
     let db: any PostgresExecutor
 
-    /// A stored key.
     struct Key: Sendable {
         var publicKey: Data
         var isRevoked: Bool
@@ -21,7 +20,6 @@ struct ApplicationStore {
         var id: String
     }
 
-    /// The owner of an application, and whether its deletion has started.
     struct Ownership: Sendable {
         var owner: UUID?
         var isDeleted: Bool
@@ -52,7 +50,6 @@ struct ApplicationStore {
         ) { row in try row.string("application_key") }
     }
 
-    /// Returns the number of applications that an account owns.
     func count(of owner: UUID) async throws -> Int {
         try await db.one(
             "SELECT count(*) AS count FROM applications WHERE owner_id = \(owner) AND deleted_at IS NULL"
@@ -140,7 +137,6 @@ struct ApplicationStore {
         try await db.run("DELETE FROM applications WHERE application_id = \(id) AND deleted_at IS NOT NULL")
     }
 
-    /// Returns the keys of an application, newest first.
     func keys(of application: String) async throws -> [EncryptionKey] {
         try await keys(of: [application])[application] ?? []
     }

@@ -7,7 +7,6 @@ import Wire
 struct ApplicationUserStore {
     let db: any PostgresExecutor
 
-    /// Records a sign-in of a user of an application.
     func record(_ user: User.ID, signedInAt now: Date) async throws {
         try await db.run(
             """

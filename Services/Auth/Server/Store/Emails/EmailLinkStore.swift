@@ -42,7 +42,6 @@ struct EmailLinkStore {
         }
     }
 
-    /// Deletes all links of an account, of one purpose or of all.
     func delete(of account: UUID, for purpose: EmailLink.Purpose? = nil) async throws {
         try await db.run(
             """

@@ -62,7 +62,6 @@ struct EmailStore {
         try await db.run("UPDATE emails SET due_at = \(date) WHERE email_id = \(id)")
     }
 
-    /// Deletes the queued emails of a kind for an account.
     func delete(_ kind: Email.Kind, of account: UUID) async throws {
         try await db.run("DELETE FROM emails WHERE user_id = \(account) AND kind = \(kind.rawValue)")
     }
@@ -73,6 +72,5 @@ struct EmailStore {
 }
 
 extension SetAsideKind {
-    /// An email in the outbox.
     static let email = SetAsideKind("email", table: "emails", key: ["email_id": "uuid"], due: "due_at")
 }

@@ -5,13 +5,11 @@ import Postgres
 struct FederatedAccountStore {
     let db: any PostgresExecutor
 
-    /// The sign-in methods of an account.
     struct SignInMethods: Sendable {
         var hasPassword: Bool
         var identities: Int
         var passkeys: Int
 
-        /// Whether the account has at least one sign-in method.
         var hasAny: Bool { hasPassword || identities > 0 || passkeys > 0 }
     }
 

@@ -19,7 +19,6 @@ struct IdentityStore {
         try await db.run("SELECT pg_advisory_xact_lock(hashtextextended(\(name), 0))")
     }
 
-    /// Returns the account that the identity is linked to.
     func account(of key: Key) async throws -> UUID? {
         try await db.first(
             "SELECT user_id FROM identities WHERE provider = \(key.provider) AND subject = \(key.subject)"

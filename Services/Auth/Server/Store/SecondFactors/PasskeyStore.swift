@@ -8,7 +8,6 @@ import Wire
 struct PasskeyStore {
     let db: any PostgresExecutor
 
-    /// A new passkey.
     struct Record: Sendable {
         var id: UUID
         var account: UUID

@@ -7,7 +7,6 @@ import ServiceHost
 struct SecondFactorStore {
     let db: any PostgresExecutor
 
-    /// A stored authenticator app.
     struct Record: Sendable {
         var encryptedSecret: TokenEncryptor.EncryptedValue
         var isConfirmed: Bool

@@ -7,14 +7,12 @@ import Postgres
 struct RefreshTokenStore {
     let db: any PostgresExecutor
 
-    /// The state of a token.
     struct Record: Sendable {
         var usedAt: Date?
         /// The first use of any successor of this token.
         var successorUsedAt: Date?
     }
 
-    /// The tokens to delete.
     struct Prunable: Sendable {
         /// Used tokens whose first successor was used before this date: they can no longer be used.
         var successorUsedBefore: Date

@@ -7,7 +7,6 @@ import Wire
 struct RevocationStore {
     let db: any PostgresExecutor
 
-    /// The revocation of a session.
     struct Record: Sendable {
         var serial: Int64
         var session: UUID
@@ -16,7 +15,6 @@ struct RevocationStore {
         var tokenHash: Data?
     }
 
-    /// A session that has just ended.
     struct Ended: Sendable {
         var record: Record
         var user: User.ID

@@ -8,7 +8,6 @@ import Wire
 struct SessionStore {
     let db: any PostgresExecutor
 
-    /// A stored session.
     struct Record: Sendable {
         var id: UUID
         var user: User.ID
@@ -23,7 +22,6 @@ struct SessionStore {
         var token: Token?
     }
 
-    /// The token of a session of a customer's application.
     struct Token: Sendable {
         var hash: Data
         /// The application's key that signed the login token.

@@ -6,7 +6,6 @@ import ServiceHost
 struct SigningKeyStore {
     let db: any PostgresExecutor
 
-    /// The role of a key.
     enum State: String, Sendable {
         /// Already published, so that every verifier has the key before it signs.
         case standby
@@ -15,7 +14,6 @@ struct SigningKeyStore {
         case previous
     }
 
-    /// A stored key.
     struct Record: Sendable {
         var kid: String
         var state: State

@@ -59,7 +59,6 @@ struct LoginChallengeStore {
         ) == 1
     }
 
-    /// Deletes a challenge that was used.
     func delete(_ hash: Data) async throws {
         try await db.run("DELETE FROM login_challenges WHERE hash = \(hash)")
     }

@@ -5,14 +5,12 @@ import Postgres
 struct LoginFailureStore {
     let db: any PostgresExecutor
 
-    /// The failed logins of a window, and its start.
     struct Count: Sendable {
         var bucket: Data
         var failures: Int
         var since: Date
     }
 
-    /// Returns the counts of windows that began after `start`.
     func counts(of buckets: [Data], since start: Date) async throws -> [Count] {
         try await db.all(
             """
