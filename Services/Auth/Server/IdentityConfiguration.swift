@@ -43,7 +43,7 @@ struct IdentityConfiguration: Sendable {
         }
         if let apple = try Self.apple(configuration) { openID.append(apple) }
         if let text = try configuration.key("OPENID_PROVIDERS") {
-            openID += try OpenIDProviderList.read(text, reserved: Self.reservedNames)
+            openID += try OpenIDProviderList.read(text, namesTaken: Self.reservedNames)
         }
         try readNetworks(configuration)
         redirectURLs = Set(Self.list(configuration.text("IDENTITY_REDIRECT_URLS")) ?? [])

@@ -12,16 +12,16 @@ enum OpenIDProviderList {
     private static let setting = "OPENID_PROVIDERS"
 
     /// - Throws: `SettingError` that names the invalid provider.
-    static func read(_ text: String, reserved: Set<String>) throws -> [OpenIDSettings] {
+    static func read(_ text: String, namesTaken: Set<String>) throws -> [OpenIDSettings] {
         // The parse error is replaced by the message below.
         guard case .object(let entries) = try? JSONParser.parse(text.utf8) else {
             throw SettingError(setting, "must be a JSON object of providers by name")
         }
         return try entries.sorted { $0.key < $1.key }.map { name, json in
-            guard name.wholeMatch(of: /[a-z][a-z0-9-]{0,31}/) != nil, !reserved.contains(name) else {
+            guard name.wholeMatch(of: /[a-z][a-z0-9-]{0,31}/) != nil, !namesTaken.contains(name) else {
                 throw SettingError(
                     setting,
-                    "names \"\(name)\"; a name must be 1 to 32 of a-z, 0-9 and -, and not one of \(reserved.sorted())"
+                    "names \"\(name)\"; a name must be 1 to 32 of a-z, 0-9 and -, and not one of \(namesTaken.sorted())"
                 )
             }
             return try provider(name, json)
