@@ -1,7 +1,7 @@
 package import Foundation
 package import Wire
 
-/// One's own account, as `GET /auth/me` shows it.
+/// The user's own account, as `GET /auth/me` returns it.
 package struct Account: Codable, Hashable, Sendable {
     /// A UUID in lower case.
     package var userId: String
@@ -9,10 +9,12 @@ package struct Account: Codable, Hashable, Sendable {
     package var fullName: String?
     package var email: String?
     package var emailVerified: Bool
-    /// Made by `POST /auth/anonymous`, and not registered since.
+    /// Whether the account was created by `POST /auth/anonymous` and has not been registered since.
     package var isAnonymous: Bool
     package var createdAt: Date
-    /// The language of texts for the user (BCP 47); null where none is known, and texts are in English.
+    /// The language of texts for the user (BCP 47).
+    ///
+    /// Null if unknown: texts are then in English.
     package var language: String?
 
     package init(
@@ -48,10 +50,10 @@ package struct Account: Codable, Hashable, Sendable {
     }
 }
 
-/// What `PATCH /auth/me` changes; a field that is left out stays as it is.
+/// The body of `PATCH /auth/me`; an absent field stays unchanged.
 package struct AccountChanges: Codable, Hashable, Sendable {
     package var username: Change<String>
-    /// Null takes it away.
+    /// Null removes the name.
     package var fullName: Change<String>
     /// A language tag (BCP 47); null removes it.
     package var language: Change<String>

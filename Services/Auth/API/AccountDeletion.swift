@@ -1,4 +1,4 @@
-/// What `DELETE /auth/me` asks for; the body may be left out within five minutes of the sign-in.
+/// The body of `DELETE /auth/me`; it may be absent within five minutes of the sign-in.
 package struct AccountDeletion: Codable, Hashable, Sendable {
     package var password: String?
 

@@ -1,7 +1,7 @@
 package import Foundation
 import Wire
 
-/// An account as the operator sees it.
+/// An account, as the operator sees it.
 package struct AccountReport: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "accounts"
 
@@ -13,10 +13,11 @@ package struct AccountReport: Codable, Hashable, Sendable, PageItem {
     package var isAnonymous: Bool
     package var isAdministrator: Bool
     package var createdAt: Date
-    /// Since when nobody signs in to it.
+    /// When the operator disabled sign-in; nil for an enabled account.
     package var disabledAt: Date?
-    /// How many devices are signed in, and when one of them last signed in or refreshed.
+    /// The number of signed-in devices.
     package var sessions: Int
+    /// The most recent sign-in or refresh of any session.
     package var lastSeenAt: Date?
 
     package init(

@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// Somebody who may administer the suite.
 package struct Administrator: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "administrators"
 
@@ -16,7 +15,7 @@ package struct Administrator: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// Whose right is meant.
+/// The body of the operator's requests that grant or revoke administrator rights.
 package struct AdministratorName: Codable, Hashable, Sendable {
     package var username: String
 

@@ -1,6 +1,6 @@
-/// The answer of `GET /1/auth/nonce`.
+/// The response of `GET /1/auth/nonce`.
 package struct NewNonce: Codable, Hashable, Sendable {
-    /// For one login of this application, within ten minutes.
+    /// Valid for one login of this application, within ten minutes.
     package var nonce: String
 
     package init(nonce: String) {
@@ -8,13 +8,13 @@ package struct NewNonce: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /1/auth/login` asks for.
+/// The body of `POST /1/auth/login`.
 package struct ApplicationLoginDraft: Codable, Hashable, Sendable {
-    /// What the account server has signed.
+    /// The token that the customer's account server signed.
     package var authToken: String?
-    /// Another name for it.
+    /// An alternative name of `authToken`.
     package var jwt: String?
-    /// The client's own id of the device it runs on, unique among the user's.
+    /// The client's own id of the device that it runs on, unique per user.
     package var deviceId: String
     /// `gcm`, `ios_sandbox` or `ios_production`.
     package var platform: String?
@@ -28,9 +28,9 @@ package struct ApplicationLoginDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to it.
+/// The response of `POST /1/auth/login`.
 package struct ApplicationSignIn: Codable, Hashable, Sendable {
-    /// The session's token, for `x-diuit-session-token`.
+    /// The session token, sent in `x-diuit-session-token`.
     package var session: String
     package var userId: String
     package var deviceId: String

@@ -1,11 +1,13 @@
 import ServiceClient
 package import Wire
 
-/// What the operator's command asks of auth; only `roost` may.
+/// The operator's requests to auth; auth accepts them only from `roost`.
 ///
-/// An account is named by its id, its username or its verified e-mail address.
+/// An account is identified by its id, its username or its verified e-mail address.
 extension AuthClient {
-    /// Those whose username or verified address begins so, in the order of these names; those behind `next` of a page before.
+    /// Returns the accounts whose username or verified address starts with `prefix`, in the order of these names.
+    ///
+    /// `after` is the `next` of the previous page.
     package func accounts(
         named prefix: String,
         after: String? = nil,
@@ -19,7 +21,7 @@ extension AuthClient {
         try await service.get(path(name))
     }
 
-    /// Signs somebody out everywhere, and lets him in no more.
+    /// Ends all sessions of the account and blocks sign-in.
     package func disable(_ name: String) async throws -> Done {
         try await service.post("\(path(name))/disable", [String: String]())
     }
@@ -28,40 +30,39 @@ extension AuthClient {
         try await service.post("\(path(name))/enable", [String: String]())
     }
 
-    /// As if its owner had deleted it.
+    /// Deletes the account, as its owner can.
     package func deleteAccount(_ name: String) async throws -> Done {
         try await service.delete(path(name))
     }
 
-    /// The devices that somebody is signed in on, the newest first, at most a hundred.
+    /// Returns the account's sessions, newest first, at most 100.
     package func sessions(of name: String) async throws -> [Session] {
         try await service.get("\(path(name))/sessions", as: Page<Session>.self).items
     }
 
-    /// Ends one session of somebody's, or all.
+    /// Ends the given session of the account, or all its sessions.
     package func endSessions(of name: String, session: String? = nil) async throws -> Done {
         try await service.delete(
             "\(path(name))/sessions" + (session.map { "/\(ServiceClient.percentEncoded($0))" } ?? "")
         )
     }
 
-    /// What happened to an account, the newest first.
+    /// Returns the security events of the account, newest first.
     package func audit(of name: String, cursor: String? = nil, limit: Int = 100) async throws -> Page<SecurityEvent> {
         let query = [("limit", "\(limit)")] + (cursor.map { [("cursor", $0)] } ?? [])
         return try await service.get("\(path(name))/audit", query: query)
     }
 
-    /// The departures that wait longest for a service's answer, at most a hundred.
+    /// Returns the account deletions that have waited longest for a service's confirmation, at most 100.
     package func deletions() async throws -> [PendingDeletion] {
         try await service.get("/internal/deletions", as: Page<PendingDeletion>.self).items
     }
 
-    /// How the signing keys stand.
     package func keys() async throws -> KeyRotation {
         try await service.get("/internal/keys")
     }
 
-    /// Customers' applications, the newest first.
+    /// Returns customers' applications, newest first.
     package func applications(cursor: String? = nil) async throws -> Page<CustomerApplication> {
         try await service.get("/internal/applications", query: cursor.map { [("cursor", $0)] } ?? [])
     }

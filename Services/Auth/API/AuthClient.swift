@@ -1,11 +1,11 @@
 package import ServiceClient
 import Wire
 
-/// Asks auth about accounts, and tells it to change its keys.
+/// The internal API of auth for accounts, signing keys, administrators and push credentials.
 ///
-/// What every service follows by itself, keys and revocations, is the business of `CredentialVerifier`.
+/// Services that only verify credentials use `CredentialVerifier`, which follows keys and revocations by itself.
 package struct AuthClient: Sendable {
-    /// The most ids that one request may carry; `users(_:)` makes as many requests as it takes.
+    /// The most ids per request; `users(_:)` sends as many requests as needed.
     package static let maximumUsers = 100
 
     let service: ServiceClient
@@ -14,22 +14,23 @@ package struct AuthClient: Sendable {
         self.service = service
     }
 
-    /// Those of Roost's own accounts that exist, anonymous ones too, in no order.
+    /// Returns those of `ids` that are accounts of Roost's own application, anonymous accounts included, in no order.
     ///
-    /// A user id that is no UUID is simply not found.
+    /// An id that is not a UUID is treated as not found.
     package func users(_ ids: some Collection<String>) async throws -> [UserSummary] {
         try await users(ids, of: RoostApplication.id)
     }
 
-    /// Returns those of an application's users that auth knows, in no order.
+    /// Returns those of `ids` that are users of the application, in no order.
     ///
-    /// Users of a customer's application are known while they have a session; auth has no names of theirs.
+    /// Users of a customer's application are found while they have a session. Auth does not store their names.
     package func users(_ ids: some Collection<String>, of application: String) async throws -> [UserSummary] {
         var found: [UserSummary] = []
-        // Ids of customers are bytes: two spellings of one character are two users, and equal strings to Swift.
+        // Customers' ids are compared as bytes: two Unicode spellings of one character are two users, but equal Swift
+        // strings.
         let unique = Set(ids.map { User.ID(application: application, user: $0) })
         var rest = unique.map(\.user).sorted()[...]
-        // Auth of the previous release knows Roost's own application alone, and not the parameter.
+        // Auth of the previous release supports only Roost's own application and rejects the parameter.
         let scope = application == RoostApplication.id ? [] : [("application", application)]
         while !rest.isEmpty {
             let query = scope + rest.prefix(Self.maximumUsers).map { ("userId", $0) }
@@ -39,41 +40,41 @@ package struct AuthClient: Sendable {
         return found
     }
 
-    /// Which of these are nobody's.
+    /// Returns those of `ids` that belong to no account of Roost's own application.
     package func unknown(among ids: some Collection<String>) async throws -> Set<String> {
         Set(ids).subtracting(try await users(ids).map(\.userId))
     }
 
-    /// Whether a token counts, and whose it is.
+    /// Returns whether a token is active, and its user.
     ///
-    /// Services verify credentials by `CredentialVerifier`, which asks nobody; this is for who has none.
+    /// This is for services without a `CredentialVerifier`, which verifies tokens without a request to auth.
     package func status(of token: String) async throws -> TokenStatus {
         try await service.post("/oauth/introspect", PresentedToken(token: token))
     }
 
-    /// By what an application's notifications are handed to the push services; only `push` may ask.
+    /// Returns the credentials for sending an application's notifications to push providers; only `push` may call it.
     ///
-    /// Nothing where the application has brought none, and for one that is not known.
+    /// The result is empty for an unknown application and for an application without credentials.
     package func pushCredentials(of application: String) async throws -> PushCredentials {
         try await service.get("/internal/applications/\(ServiceClient.percentEncoded(application))/push")
     }
 
-    /// Makes the standby key sign, and a new one stand by; only `roost` may.
+    /// Makes the standby key the signing key and creates a new standby key; only `roost` may call it.
     package func rotateKeys() async throws -> KeyRotation {
         try await service.post("/internal/keys/rotate", [String: String]())
     }
 
-    /// Lets the tokens of somebody's next sign-ins and refreshes say that he may administer the suite; only `roost` may.
+    /// Grants administrator rights, which appear in tokens from the user's next sign-in or refresh; only `roost` may
+    /// call it.
     package func grantAdministration(to username: String) async throws -> Administrator {
         try await service.post("/internal/administrators/grant", AdministratorName(username: username))
     }
 
-    /// Takes that back, and signs him out everywhere.
+    /// Revokes the user's administrator rights and ends all their sessions.
     package func revokeAdministration(of username: String) async throws -> Done {
         try await service.post("/internal/administrators/revoke", AdministratorName(username: username))
     }
 
-    /// Who may administer the suite.
     package func administrators() async throws -> [Administrator] {
         try await service.get("/internal/administrators", as: Page<Administrator>.self).items
     }

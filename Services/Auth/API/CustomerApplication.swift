@@ -1,18 +1,18 @@
 package import Foundation
 import Wire
 
-/// A customer's application: people who are not Roost's own, but of an account server that vouches for them.
+/// A customer's application, whose users are authenticated by the customer's own account server.
 package struct CustomerApplication: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "applications"
 
     package var applicationId: String
     package var name: String
-    /// Sits in client apps, and proves nothing by itself.
+    /// A public identifier that client apps contain; it authenticates nothing.
     package var applicationKey: String
-    /// The user who manages it; null where administrators alone do.
+    /// The user who manages the application; null if only administrators do.
     package var owner: String?
     package var createdAt: Date
-    /// Newest first; revoked ones too.
+    /// Newest first, revoked keys included.
     package var keys: [EncryptionKey]
 
     package init(
@@ -31,7 +31,7 @@ package struct CustomerApplication: Codable, Hashable, Sendable, PageItem {
         self.keys = keys
     }
 
-    /// Written out for the null.
+    /// Encodes a nil `owner` as null.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(applicationId, forKey: .applicationId)
@@ -43,7 +43,7 @@ package struct CustomerApplication: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// A user of an application who has signed in.
+/// A user of a customer's application who has signed in at least once.
 package struct ApplicationUser: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "users"
 
@@ -58,7 +58,7 @@ package struct ApplicationUser: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// A key that an account server signs with, as far as it is known here.
+/// The public record of a key that a customer's account server signs with.
 package struct EncryptionKey: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "keys"
 
@@ -80,7 +80,7 @@ package struct EncryptionKey: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// What `POST /applications` and `PATCH /applications/{id}` ask for.
+/// The body of `POST /applications` and `PATCH /applications/{id}`.
 package struct ApplicationDraft: Codable, Hashable, Sendable {
     package var name: String
 
@@ -89,12 +89,12 @@ package struct ApplicationDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to it: all that the customer's programs need.
+/// The response of `POST /applications`: all that the customer's programs need.
 package struct NewApplication: Codable, Hashable, Sendable {
     package var applicationId: String
     package var applicationKey: String
     package var encryptionKeyId: String
-    /// An RSA private key, PKCS #8 in PEM; shown this once.
+    /// An RSA private key, PKCS #8 in PEM; returned only this once.
     package var encryptionKey: String
 
     package init(applicationId: String, applicationKey: String, key: NewEncryptionKey) {
@@ -105,10 +105,10 @@ package struct NewApplication: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to `POST /applications/{id}/keys`.
+/// The response of `POST /applications/{id}/keys`.
 package struct NewEncryptionKey: Codable, Hashable, Sendable {
     package var encryptionKeyId: String
-    /// An RSA private key, PKCS #8 in PEM; shown this once.
+    /// An RSA private key, PKCS #8 in PEM; returned only this once.
     package var encryptionKey: String
 
     package init(encryptionKeyId: String, encryptionKey: String) {

@@ -1,7 +1,7 @@
-/// What `POST /auth/email` asks for.
+/// The body of `POST /auth/email`.
 package struct EmailDraft: Codable, Hashable, Sendable {
     package var email: String
-    /// Needed where one signed in more than five minutes ago.
+    /// Required if the session signed in more than five minutes ago.
     package var password: String?
 
     package init(email: String, password: String? = nil) {
@@ -19,11 +19,11 @@ package struct VerificationRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/email/verify` asks for.
+/// The body of `POST /auth/email/verify`.
 package struct EmailVerification: Codable, Hashable, Sendable {
-    /// From the link in the mail.
+    /// The token of the link in the email.
     package var token: String
-    /// The account's password, which shows without a session that the verifier holds the account.
+    /// The account's password, which proves without a session that the verifier owns the account.
     package var password: String?
 
     package init(token: String, password: String? = nil) {
@@ -32,7 +32,7 @@ package struct EmailVerification: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/password/forgot` asks for.
+/// The body of `POST /auth/password/forgot`.
 package struct PasswordResetRequest: Codable, Hashable, Sendable {
     package var email: String
 
@@ -41,9 +41,9 @@ package struct PasswordResetRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/password/reset` asks for.
+/// The body of `POST /auth/password/reset`.
 package struct PasswordReset: Codable, Hashable, Sendable {
-    /// From the link in the mail.
+    /// The token of the link in the email.
     package var token: String
     package var newPassword: String
 
@@ -53,9 +53,9 @@ package struct PasswordReset: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/password` asks for.
+/// The body of `POST /auth/password`.
 package struct PasswordChange: Codable, Hashable, Sendable {
-    /// May be left out where the account has none yet, within five minutes of the sign-in.
+    /// May be absent within five minutes of the sign-in if the account has no password yet.
     package var currentPassword: String?
     package var newPassword: String
 

@@ -1,12 +1,12 @@
 package import Wire
 
-/// A device signed in that can be reached by push.
+/// The event of a sign-in on a device that push can reach.
 package struct DeviceRegistered: EventContent, Hashable {
     package static let type = "device.registered"
 
     package var applicationId: String
     package var userId: String
-    /// The session whose end is the end of the registration.
+    /// The session that owns the registration: when it ends, the registration ends.
     package var sessionId: String
     /// The client's own id of the device, unique among the user's.
     package var deviceId: String
@@ -33,14 +33,14 @@ package struct DeviceRegistered: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// A session is over, and what belongs to it with it.
+/// The event of an ended session; subscribers remove what belongs to it.
 package struct SessionEnded: EventContent, Hashable {
     package static let type = "session.ended"
 
     package enum Reason: String, Codable, Sendable {
-        /// Somebody or something ended it.
+        /// The user, an administrator or a security rule ended the session.
         case ended
-        /// Its time was over.
+        /// The session reached its end of validity.
         case expired
     }
 
@@ -61,21 +61,22 @@ package struct SessionEnded: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// A user has another name or language, or is new and brings a picture along.
+/// The event of a changed name or language, or of a new user with an external avatar.
 package struct UserChanged: EventContent, Hashable {
     package static let type = "user.changed"
 
     package var applicationId: String
     package var userId: String
-    /// All of what he is called by now, and not what changed alone.
+    /// Both names as they are now, not only the changed one.
     package var username: String?
     package var fullName: String?
-    /// The address of a picture that an account elsewhere has of him, for who has none of him yet; anybody may have
-    /// written it, so whoever fetches it goes to public places alone.
+    /// The URL of an avatar at an external provider, for a user without an avatar here.
+    ///
+    /// The URL is untrusted input, so the service that fetches it must connect only to public addresses.
     package var pictureUrl: String?
-    /// The language that texts for the user are in (BCP 47); unchanged in events of a release before languages.
+    /// The language of texts for the user (BCP 47); unchanged in events from a release without languages.
     package var language: Change<String>
-    /// False where the event is about the language alone, and the names repeat what subscribers know.
+    /// False if only the language changed; the names then repeat what subscribers already have.
     package var changesNames: Bool
 
     package init(
@@ -125,14 +126,15 @@ package struct UserChanged: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// Somebody is no user any more: what services keep of him goes.
+/// The event of a deleted user: services delete what they store about the user.
 package struct UserDeleted: EventContent, Hashable {
     package static let type = "user.deleted"
 
     package var applicationId: String
     package var userId: String
-    /// By what a service answers, in a `UserDeletionCompleted`, that it has nothing of him any more; auth of an older release waits
-    /// for no answer.
+    /// The job that a service confirms with a `UserDeletionCompleted`.
+    ///
+    /// Nil from auth of an older release, which expects no confirmation.
     package var deletionJob: DeletionJob?
 
     package init(applicationId: String, userId: String, deletionJob: DeletionJob? = nil) {
@@ -146,7 +148,9 @@ package struct UserDeleted: EventContent, Hashable {
     package var key: String { User.ID(application: applicationId, user: userId).eventKey }
 }
 
-/// An application was deleted: each service deletes all of its data, and answers with a `UserDeletionCompleted` of the same departure.
+/// The event of a deleted application.
+///
+/// Each service deletes all of the application's data and confirms with a `UserDeletionCompleted` of the same job.
 package struct ApplicationDeleted: EventContent, Hashable {
     package static let type = "application.deleted"
 
@@ -162,6 +166,6 @@ package struct ApplicationDeleted: EventContent, Hashable {
 }
 
 extension User.ID {
-    /// All that happens to one person is told in its order.
+    /// All events of a user have this key, so they are delivered in order.
     var eventKey: String { "user:\(application):\(user)" }
 }

@@ -1,23 +1,25 @@
 package import Foundation
 import Wire
 
-/// What `POST /auth/identities/{provider}` asks for: one of `idToken`, `accessToken`, `code` and `authorization`.
+/// The body of `POST /auth/identities/{provider}`: exactly one of `idToken`, `accessToken`, `code` and `authorization`.
 package struct IdentityDraft: Codable, Hashable, Sendable {
-    /// What the provider signed about somebody, with the `nonce` whose SHA-256 it was asked for with.
+    /// The provider's signed ID token.
+    ///
+    /// It was requested with the SHA-256 of `nonce`.
     package var idToken: String?
     package var nonce: String?
-    /// Facebook's.
+    /// An access token of Facebook.
     package var accessToken: String?
-    /// What the provider's page sent the client back with; `codeVerifier` and `redirectUri` go with it.
+    /// The authorization code of the redirect to the client; `codeVerifier` and `redirectUri` are sent with it.
     package var code: String?
     package var codeVerifier: String?
-    /// Where the provider sent the client back to, letter by letter.
+    /// The address that the provider redirected to, byte for byte.
     package var redirectUri: String?
-    /// The issuer that the page named, where it did (RFC 9207).
+    /// The issuer in the provider's redirect, if it named one (RFC 9207).
     package var iss: String?
-    /// What `…/callback` sent the client on with; `codeVerifier` goes with it.
+    /// The code that `…/callback` redirected with; `codeVerifier` is sent with it.
     package var authorization: String?
-    /// For a new account of a provider that does not tell names to us, as Apple.
+    /// The name of a new account, for providers such as Apple that do not give auth a name.
     package var fullName: String?
     package var deviceId: String?
 
@@ -46,7 +48,7 @@ package struct IdentityDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to a sign-in by an account elsewhere: that of a login, and whether it made the account here.
+/// The response of a sign-in with an external provider: that of a login, and whether the account is new.
 package struct IdentitySignIn: Codable, Hashable, Sendable {
     package var jwt: String
     package var refreshToken: String
@@ -67,12 +69,12 @@ package struct IdentitySignIn: Codable, Hashable, Sendable {
     }
 }
 
-/// An account elsewhere that one signs in by.
+/// An account at an external provider that the user signs in with.
 package struct LinkedIdentity: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "identities"
 
     package var provider: String
-    /// The address that the provider told of at the last sign-in.
+    /// The address that the provider reported at the last sign-in.
     package var email: String?
     package var linkedAt: Date
     package var lastSignedInAt: Date
@@ -93,11 +95,13 @@ package struct LinkedIdentity: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// What `POST /auth/identities/{provider}/authorizations` asks for.
+/// The body of `POST /auth/identities/{provider}/authorizations`.
 package struct ConsentDraft: Codable, Hashable, Sendable {
-    /// Where to send the client to in the end, one of those that the operator has registered.
+    /// The client's address for the final redirect; the operator must have registered it.
     package var redirectUri: String
-    /// The challenge of PKCE, S256, whose verifier completes it: whoever else sees the answer go by cannot.
+    /// The S256 challenge of PKCE.
+    ///
+    /// Only the client has its verifier, so an eavesdropper cannot complete the sign-in.
     package var codeChallenge: String
 
     package init(redirectUri: String, codeChallenge: String) {
@@ -106,7 +110,7 @@ package struct ConsentDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The page of a provider at which somebody agrees.
+/// The provider's page on which the user gives consent.
 package struct ConsentPage: Codable, Hashable, Sendable {
     package var url: String
 

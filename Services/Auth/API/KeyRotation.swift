@@ -1,10 +1,10 @@
-/// How the signing keys stand after a rotation, by `kid`.
+/// The signing keys by their role, as `kid`.
 package struct KeyRotation: Codable, Hashable, Sendable {
-    /// Published, so that every verifier has it before it signs.
+    /// Already published, so that every verifier has the key before it signs.
     package var standby: String
-    /// Signs.
+    /// The key that signs.
     package var current: String
-    /// Verifies what it signed, until that has expired.
+    /// Keys that verify the tokens they signed until those expire.
     package var previous: [String]
 
     package init(standby: String, current: String, previous: [String]) {

@@ -1,14 +1,13 @@
 package import Foundation
 import Wire
 
-/// A passkey, as its owner sees it.
 package struct Passkey: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "passkeys"
 
     /// A UUID in lower case.
     package var id: String
     package var name: String
-    /// Whether it is on several devices of its owner.
+    /// Whether the passkey is synchronized across the owner's devices.
     package var backedUp: Bool
     package var createdAt: Date
     package var lastUsedAt: Date?
@@ -31,9 +30,9 @@ package struct Passkey: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// What `POST /auth/passkeys/options` asks for; the body may be left out.
+/// The body of `POST /auth/passkeys/options`; it may be absent.
 package struct PasskeyOptionsDraft: Codable, Hashable, Sendable {
-    /// Needed where one signed in more than five minutes ago.
+    /// Required if the session signed in more than five minutes ago.
     package var password: String?
 
     package init(password: String? = nil) {
@@ -41,7 +40,7 @@ package struct PasskeyOptionsDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// What a browser makes a passkey by: WebAuthn's `PublicKeyCredentialCreationOptionsJSON`.
+/// The options with which a browser creates a passkey: WebAuthn's `PublicKeyCredentialCreationOptionsJSON`.
 package struct PasskeyCreationOptions: Codable, Hashable, Sendable {
     package struct RelyingParty: Codable, Hashable, Sendable {
         package var id: String
@@ -49,7 +48,7 @@ package struct PasskeyCreationOptions: Codable, Hashable, Sendable {
     }
 
     package struct User: Codable, Hashable, Sendable {
-        /// Base64url; says nothing about its owner.
+        /// Base64url; reveals nothing about the user.
         package var id: String
         package var name: String
         package var displayName: String
@@ -57,7 +56,7 @@ package struct PasskeyCreationOptions: Codable, Hashable, Sendable {
 
     package struct Algorithm: Codable, Hashable, Sendable {
         package var type = "public-key"
-        /// COSE's number.
+        /// The COSE algorithm number.
         package var alg: Int
 
         package init(_ number: Int) { alg = number }
@@ -73,7 +72,7 @@ package struct PasskeyCreationOptions: Codable, Hashable, Sendable {
     package var user: User
     package var challenge: String
     package var pubKeyCredParams: [Algorithm]
-    /// Milliseconds.
+    /// In milliseconds.
     package var timeout: Int
     package var excludeCredentials: [PasskeyDescriptor]
     package var authenticatorSelection = Selection()
@@ -111,7 +110,7 @@ extension PasskeyCreationOptions.User {
     }
 }
 
-/// A credential, as WebAuthn's options name it.
+/// A reference to a credential in WebAuthn's options.
 package struct PasskeyDescriptor: Codable, Hashable, Sendable {
     package var type = "public-key"
     /// Base64url.
@@ -124,12 +123,12 @@ package struct PasskeyDescriptor: Codable, Hashable, Sendable {
     }
 }
 
-/// What a browser signs in by: WebAuthn's `PublicKeyCredentialRequestOptionsJSON`.
+/// The options with which a browser signs in: WebAuthn's `PublicKeyCredentialRequestOptionsJSON`.
 ///
-/// It names no credential, so it tells nobody who has one: the browser offers those that it has.
+/// They list no credentials, so they do not reveal which accounts have passkeys: the browser offers its own.
 package struct PasskeyRequestOptions: Codable, Hashable, Sendable {
     package var challenge: String
-    /// Milliseconds.
+    /// In milliseconds.
     package var timeout: Int
     package var rpId: String
     package var allowCredentials: [PasskeyDescriptor] = []

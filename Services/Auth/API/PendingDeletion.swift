@@ -1,15 +1,14 @@
 package import Foundation
 import Wire
 
-/// Somebody whom not every service has wiped yet, without his name.
+/// An account deletion that not every service has confirmed, without the user's name.
 package struct PendingDeletion: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "deletions"
 
     package var deletionId: String
     package var startedAt: Date
-    /// How often the services were asked: 1, 2.
+    /// The current pass over the services: 1 or 2.
     package var round: Int
-    /// Those that have not answered.
     package var pendingServices: [String]
 
     package init(deletionId: String, startedAt: Date, round: Int, pendingServices: [String]) {

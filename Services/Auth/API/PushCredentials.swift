@@ -1,4 +1,4 @@
-/// By what an application's notifications are handed to the push services: secrets, for the service `push` alone.
+/// The credentials for sending an application's notifications to push providers: secrets, for the service `push` only.
 package struct PushCredentials: Codable, Hashable, Sendable {
     /// A key of an Apple developer account, for Apple's push notification service.
     package struct APNs: Codable, Hashable, Sendable {
@@ -27,11 +27,11 @@ package struct PushCredentials: Codable, Hashable, Sendable {
         }
     }
 
-    /// The key by which browsers' push services know who sends (RFC 8292).
+    /// The key that identifies the sender to browsers' push services (RFC 8292).
     package struct VAPID: Codable, Hashable, Sendable {
         /// A P-256 private key: its 32 bytes in base64url.
         package var privateKey: String
-        /// `mailto:` or `https:`: whom a push service may turn to.
+        /// The sender's contact for the push service, a `mailto:` or `https:` URL.
         package var subject: String
 
         package init(privateKey: String, subject: String) {

@@ -1,8 +1,8 @@
 package import Wire
 
-/// What `PUT /applications/{id}/push` changes: a service that is left out stays as it is, null takes its credentials away.
+/// The body of `PUT /applications/{id}/push`: an absent provider stays unchanged, null removes its credentials.
 package struct PushSetupChanges: Sendable {
-    /// What of a service account is given: the JSON of its key file, or the text of that.
+    /// A Google service account: the JSON of its key file, as an object or as a string.
     package struct ServiceAccount: Codable, Hashable, Sendable {
         package var serviceAccount: JSONValue
 
@@ -44,7 +44,7 @@ extension PushSetupChanges: Codable {
     }
 }
 
-/// Which credentials an application has, without what is secret in them; null where it has none.
+/// An application's push credentials without their secrets; null for a provider without credentials.
 package struct PushSetup: Codable, Hashable, Sendable {
     package struct APNs: Codable, Hashable, Sendable {
         package var keyId: String
@@ -69,7 +69,7 @@ package struct PushSetup: Codable, Hashable, Sendable {
     }
 
     package struct VAPID: Codable, Hashable, Sendable {
-        /// The uncompressed point, base64url: what a browser subscribes with.
+        /// The uncompressed point in base64url, with which a browser subscribes.
         package var publicKey: String
         package var subject: String
 
@@ -89,7 +89,7 @@ package struct PushSetup: Codable, Hashable, Sendable {
         self.vapid = vapid
     }
 
-    /// Written out for the nulls.
+    /// Encodes missing providers as null.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(apns, forKey: .apns)

@@ -1,4 +1,4 @@
-/// What `POST /auth/register` asks for; one of `username` and `email` is needed.
+/// The body of `POST /auth/register`; `username` or `email` is required.
 package struct AccountDraft: Codable, Hashable, Sendable {
     package var username: String?
     package var password: String
@@ -12,7 +12,7 @@ package struct AccountDraft: Codable, Hashable, Sendable {
         self.fullName = fullName
     }
 
-    /// Decodes a missing password as an empty one, so that the checks of all fields name it beside the others.
+    /// Decodes a missing password as an empty one, so that one error lists it with all other invalid fields.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         username = try container.decodeIfPresent(String.self, forKey: .username)
@@ -22,7 +22,7 @@ package struct AccountDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to a registration (seed im's `success`).
+/// The response of a registration (`success` is from seed im).
 package struct RegistrationResult: Codable, Hashable, Sendable {
     package var success: Bool
     /// A UUID in lower case.
@@ -34,7 +34,7 @@ package struct RegistrationResult: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer where there is nothing to tell but that it is done.
+/// The response of a request that returns no data.
 package struct Done: Codable, Hashable, Sendable {
     package var success: Bool
 

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// What `POST /auth/mfa/totp` asks for; the body may be left out.
+/// The body of `POST /auth/mfa/totp`; it may be absent.
 package struct TOTPDraft: Codable, Hashable, Sendable {
-    /// Needed where one signed in more than five minutes ago.
+    /// Required if the session signed in more than five minutes ago.
     package var password: String?
 
     package init(password: String? = nil) {
@@ -10,7 +10,7 @@ package struct TOTPDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to it, for an authenticator app; shown this once.
+/// The response of `POST /auth/mfa/totp`, for an authenticator app; returned only this once.
 package struct NewTOTP: Codable, Hashable, Sendable {
     /// 32 characters of base32.
     package var secret: String
@@ -23,7 +23,7 @@ package struct NewTOTP: Codable, Hashable, Sendable {
     }
 }
 
-/// A code of the authenticator app, or a recovery code.
+/// A code from the authenticator app, or a recovery code.
 package struct SecondFactorCode: Codable, Hashable, Sendable {
     package var code: String
 
@@ -32,7 +32,9 @@ package struct SecondFactorCode: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to `POST /auth/mfa/totp/confirm`: codes that each get in once without the app; shown this once.
+/// The response of `POST /auth/mfa/totp/confirm`; returned only this once.
+///
+/// Each code replaces one code of the app.
 package struct RecoveryCodes: Codable, Hashable, Sendable {
     package var recoveryCodes: [String]
 
@@ -41,9 +43,9 @@ package struct RecoveryCodes: Codable, Hashable, Sendable {
     }
 }
 
-/// What an export says of the authenticator app.
+/// The second factor in an account export.
 package struct SecondFactorSummary: Codable, Hashable, Sendable {
-    /// When the app showed that it has the secret.
+    /// When the user confirmed the authenticator app with its first code.
     package var confirmedAt: Date
     package var recoveryCodesLeft: Int
 
@@ -53,11 +55,11 @@ package struct SecondFactorSummary: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/login/mfa` asks for.
+/// The body of `POST /auth/login/mfa`.
 package struct SecondFactorLogin: Codable, Hashable, Sendable {
-    /// From the answer to the login.
+    /// The challenge from the response of the login.
     package var challenge: String
-    /// Of the authenticator app, or a recovery code.
+    /// A code from the authenticator app, or a recovery code.
     package var code: String
 
     package init(challenge: String, code: String) {

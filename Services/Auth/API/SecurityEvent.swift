@@ -1,16 +1,18 @@
 package import Foundation
 import Wire
 
-/// Something that happened to an account and that its owner may want to know of, as `GET /auth/audit` lists it.
+/// A security event of an account, as `GET /auth/audit` lists it for its owner.
 package struct SecurityEvent: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "events"
 
-    /// What can happen; stable, as it stands in the list.
+    /// The kinds of events; the raw values are stable public names.
     package enum Kind: String, CaseIterable, Sendable {
         case signedIn = "login.succeeded"
         case signInFailed = "login.failed"
         case sessionEnded = "session.ended"
-        /// A refresh token came twice, and not as one whose answer was lost: somebody has a copy. The session ended.
+        /// A refresh token was used twice without a lost response, so an attacker may have a copy.
+        ///
+        /// Auth ended the session.
         case refreshTokenReused = "refresh_token.reused"
         case passwordChanged = "password.changed"
         case passwordReset = "password.reset"
@@ -22,7 +24,7 @@ package struct SecurityEvent: Codable, Hashable, Sendable, PageItem {
         case passkeyRemoved = "passkey.removed"
         case identityLinked = "identity.linked"
         case identityUnlinked = "identity.unlinked"
-        /// The owner of the address came in by it, and the credentials from before ended.
+        /// The owner of the e-mail address signed in with it, and credentials older than that proof ended.
         case credentialsEnded = "credentials.ended"
         case administrationGranted = "administration.granted"
         case administrationRevoked = "administration.revoked"
@@ -32,17 +34,17 @@ package struct SecurityEvent: Codable, Hashable, Sendable, PageItem {
     }
 
     package var id: String
-    /// One of `Kind`, or what a newer release calls it.
+    /// The raw value of a `Kind`, or a kind of a newer release.
     package var kind: String
     package var at: Date
-    /// The session that it happened in or to.
+    /// The session in which the event happened, or that it affected.
     package var sessionId: String?
-    /// As the client called itself when it signed in.
+    /// The device id that the client sent at sign-in.
     package var deviceId: String?
     package var userAgent: String?
-    /// Where the request came from.
+    /// The client's IP address.
     package var address: String?
-    /// What is more to be said: the provider of an identity, say.
+    /// Further information, such as the identity's provider.
     package var detail: String?
 
     package init(
@@ -66,7 +68,7 @@ package struct SecurityEvent: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// Somebody has signed in on a device that he has not signed in on before: his others are to show it.
+/// The event of a first sign-in on a new device; the user's other devices show it.
 package struct NewDeviceSignIn: EventContent, Hashable {
     package static let type = "device.new_sign_in"
 

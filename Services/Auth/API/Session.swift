@@ -1,21 +1,21 @@
 package import Foundation
 import Wire
 
-/// A device signed in.
+/// A sign-in of one device.
 package struct Session: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "sessions"
 
     /// A UUID in lower case; the `sid` of the session's access tokens.
     package var id: String
     package var deviceId: String?
-    /// `gcm`, `ios_sandbox` or `ios_production`, where the sign-in said so.
+    /// `gcm`, `ios_sandbox` or `ios_production`, if the sign-in named it.
     package var platform: String?
-    /// The `User-Agent` that signed in, cut off at 255 characters.
+    /// The `User-Agent` of the sign-in, truncated to 255 characters.
     package var userAgent: String?
     package var createdAt: Date
-    /// When it last signed in or refreshed.
+    /// The time of the last sign-in or refresh.
     package var lastSeenAt: Date
-    /// Whether it is the one that asks.
+    /// Whether this is the session of the request.
     package var current: Bool
 
     package init(

@@ -1,15 +1,15 @@
-/// What `POST /auth/login` asks for.
+/// The body of `POST /auth/login`.
 package struct LoginDraft: Codable, Hashable, Sendable {
     /// A username, or a verified e-mail address.
     package var username: String
     package var password: String
-    /// The client's own id of the device it runs on.
+    /// The client's own id of the device that it runs on.
     ///
-    /// A client without `deviceToken` is recognised by it in the network that the device has signed in from before.
+    /// Without `deviceToken`, auth recognizes the device by this id in a network where the device signed in before.
     package var deviceId: String?
-    /// From the response to an earlier sign-in on this device.
+    /// The token from the response of an earlier sign-in on this device.
     ///
-    /// With it the device can still sign in while other clients' failures slow the account down.
+    /// With it, the device can sign in while failures of other clients throttle the account.
     package var deviceToken: String?
 
     package init(username: String, password: String, deviceId: String? = nil, deviceToken: String? = nil) {
@@ -20,7 +20,7 @@ package struct LoginDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/anonymous` asks for; the body may be left out.
+/// The body of `POST /auth/anonymous`; it may be absent.
 package struct AnonymousDraft: Codable, Hashable, Sendable {
     package var deviceId: String?
 
@@ -29,12 +29,12 @@ package struct AnonymousDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// What `POST /auth/refresh` asks for.
+/// The body of `POST /auth/refresh`.
 package struct RefreshDraft: Codable, Hashable, Sendable {
     package var refreshToken: String
-    /// That of the sign-in.
+    /// The `deviceId` of the sign-in.
     ///
-    /// With it, a token whose successor was used is still taken for some seconds.
+    /// With it, auth still accepts a token for some seconds after its successor was used.
     package var deviceId: String?
 
     package init(refreshToken: String, deviceId: String? = nil) {
@@ -43,17 +43,17 @@ package struct RefreshDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to every way of signing in, and to a refresh.
+/// The response of every kind of sign-in, and of a refresh.
 package struct SignIn: Codable, Hashable, Sendable {
     /// The access token.
     package var jwt: String
-    /// Opaque, and new each time.
+    /// Opaque, and new in each response.
     package var refreshToken: String
     /// Seconds until `jwt` expires.
     package var expiresIn: Int
     /// A UUID in lower case.
     package var userId: String
-    /// For the next login on this device; opaque, and nil for a refresh and an anonymous account.
+    /// An opaque token for the next login on this device; nil for a refresh and an anonymous account.
     package var deviceToken: String?
 
     package init(

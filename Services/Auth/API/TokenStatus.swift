@@ -1,17 +1,17 @@
-/// Whether a token counts, and for whom (RFC 7662, section 2.2).
+/// Whether a token is active, and its user (RFC 7662, section 2.2).
 ///
-/// Of one that does not, nothing else is told.
+/// For an inactive token, all other fields are absent.
 package struct TokenStatus: Codable, Hashable, Sendable {
     package var active: Bool
     package var iss: String?
-    /// The user, by his id in his application.
+    /// The user's id within the application.
     package var sub: String?
-    /// The application that the user is of.
+    /// The user's application.
     package var clientID: String?
-    /// The session, whose end is the token's end.
+    /// The session; the token is inactive after its end.
     package var sid: String?
     package var scope: String?
-    /// Seconds since 1970.
+    /// In seconds since 1970.
     package var exp: Int64?
     /// `Bearer`.
     package var tokenType: String?
@@ -45,10 +45,12 @@ package struct TokenStatus: Codable, Hashable, Sendable {
     }
 }
 
-/// A token that something is asked about, or that is to end; a form, as the standards have it.
+/// A token to inspect or to revoke; sent as a form, as the standards require.
 package struct PresentedToken: Codable, Hashable, Sendable {
     package var token: String
-    /// What the client takes it for; what it is shows by itself (RFC 7009, section 2.1).
+    /// The client's guess at the token's type.
+    ///
+    /// Auth detects the type by itself (RFC 7009, section 2.1).
     package var tokenTypeHint: String?
 
     package init(token: String) {
@@ -61,7 +63,7 @@ package struct PresentedToken: Codable, Hashable, Sendable {
     }
 }
 
-/// Who is signed in, in OpenID Connect's words (OpenID Connect Core, section 5.1).
+/// The signed-in user as OpenID Connect's standard claims (OpenID Connect Core, section 5.1).
 package struct UserInfo: Codable, Hashable, Sendable {
     package var sub: String
     package var name: String?

@@ -1,12 +1,12 @@
 import Wire
 
-/// What anybody signed in may know of an account: `{userId, username, fullName}`.
+/// The public part of an account that every signed-in user may read: `{userId, username, fullName}`.
 package struct UserSummary: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "users"
 
-    /// A UUID in lower case; in a customer's application any text.
+    /// A UUID in lower case; any text in a customer's application.
     package var userId: String
-    /// As its owner writes it; null for an account without one.
+    /// In the owner's spelling; null for an account without a username.
     package var username: String?
     package var fullName: String?
 

@@ -3,8 +3,8 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// What becomes of accounts as a whole, put together: their owners read what happened, take everything along and go; the
-/// operator sees them, shuts them and sees people out.
+/// The components for whole accounts: deletion, export and audit log for owners; reports, disabling and sign-out for
+/// the operator.
 struct AccountModule: Sendable {
     private let deletionJobs: DeletionJobs
     private let completionEvents: EventConsumer
@@ -57,7 +57,7 @@ struct AccountModule: Sendable {
             exports: AccountExports(
                 database: database,
                 own: Exports(own.write),
-                // Who is told of deleted people is who keeps something of them.
+                // The subscribers of this event are the services that store user data.
                 sources: try resources.events.subscribers(of: UserDeleted.self).sorted().map { name in
                     AccountExports.Source(name: name, client: try resources.peers.client(name))
                 },

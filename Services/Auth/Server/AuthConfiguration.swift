@@ -2,61 +2,56 @@ import Configuration
 import Foundation
 import ServiceHost
 
-/// The settings of auth.
 struct AuthConfiguration: Sendable {
-    /// Seconds that an access token counts.
+    /// Seconds until an access token expires.
     var accessTokenLifetime = 3_600
-    /// Seconds that a session lives without being refreshed.
+    /// Seconds until a session without a refresh expires.
     var sessionIdleLifetime = 30 * 86_400
-    /// Seconds that a session lives, however often it is refreshed.
+    /// Seconds until a session expires, regardless of refreshes.
     var sessionLifetime = 90 * 86_400
-    /// Failed logins per account, and per device known to it, in a window; 0 is no limit.
+    /// Failed logins per window, for an account and for each of its known devices; 0 means no limit.
     var loginFailures = 10
-    /// Failed logins per address in a window, for many people may share one; 0 is no limit.
+    /// Failed logins per IP address in a window, higher because users may share an address; 0 means no limit.
     var loginFailuresPerAddress = 100
-    /// Logins by one name in a minute, right or wrong; 0 is no limit.
+    /// Login attempts per name and minute, successful or not; 0 means no limit.
     var loginsPerMinute = 60
-    /// Seconds that a window of failed logins lasts.
+    /// The length in seconds of a window of failed logins.
     var loginWindow = 900
-    /// Threads that hash passwords.
     var hashingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
-    /// Sign-ins and registrations that may wait for a hashing thread.
+    /// The most sign-ins and registrations that wait for a hashing thread.
     var hashingQueue = 64
-    /// A file of passwords that nobody may choose.
     var breachedPasswords: String?
-    /// The operator's folder of message catalogues.
     var messagesPath: String?
-    /// Exports of accounts that are made at once.
     var maximumExports = 4
-    /// How long what happened to an account is kept, in days.
     var auditDays = 365
-    /// Seconds after which nothing is under way any more that began before somebody was deleted.
+    /// Seconds after which every request that began before a user's deletion has finished.
     var deletionSecondPassDelay = 60
-    /// Whether every user with an account of their own creates applications; otherwise administrators alone do.
     var applicationsAreOpen = false
-    /// What a new hash costs.
+    /// The cost parameters of new password hashes.
     var argon2 = Argon2id.Parameters.recommended
-    /// Where the gateway's requests come from: addresses whose `X-Forwarded-For` is believed.
+    /// The addresses of gateways, whose `X-Forwarded-For` is trusted.
     var gatewayAddresses = AddressRanges.loopback
 
     init() {}
 
     /// Reads the settings.
     ///
-    /// - `ACCESS_TOKEN_SECONDS` (3600): how long an access token counts.
-    /// - `SESSION_IDLE_DAYS` (30), `SESSION_DAYS` (90): how long a session lives without a refresh, and with.
-    /// - `LOGIN_FAILURES` (10): failed logins in `LOGIN_WINDOW_SECONDS` (900) after which an account is slowed down;
-    ///   0 is off.
-    /// - `LOGIN_FAILURES_ADDRESS` (100): the same for an address.
-    /// - `LOGINS_PER_MINUTE` (60): logins by one name, whether the password is right or not; 0 is off.
-    /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): who hashes passwords, and how many may wait.
-    /// - `BREACHED_PASSWORDS` (none): a file of passwords that nobody may choose, by their SHA-1.
-    /// - `MESSAGES_PATH` (none): a folder of message catalogues, `auth/<lang>.json`.
-    /// - `DELETION_SECOND_PASS_SECONDS` (60): after which services are asked once more to wipe somebody who was deleted.
-    /// - `EXPORTS_MAX` (4): exports of accounts that one process makes at once.
-    /// - `AUDIT_DAYS` (365): how long security events are kept.
-    /// - `APPLICATIONS_OPEN` (0): whether users create applications (1), or administrators alone (0).
-    /// - `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): whose `X-Forwarded-For` is believed.
+    /// - `ACCESS_TOKEN_SECONDS` (3600): the lifetime of an access token.
+    /// - `SESSION_IDLE_DAYS` (30), `SESSION_DAYS` (90): the lifetime of a session without a refresh, and with
+    ///   refreshes.
+    /// - `LOGIN_FAILURES` (10): failed logins within `LOGIN_WINDOW_SECONDS` (900) that throttle an account; 0 is off.
+    /// - `LOGIN_FAILURES_ADDRESS` (100): the same limit for an IP address.
+    /// - `LOGINS_PER_MINUTE` (60): login attempts for one name, successful or not; 0 is off.
+    /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): threads that hash passwords, and requests that may
+    ///   wait.
+    /// - `BREACHED_PASSWORDS` (none): a file of passwords, as SHA-1 hashes, that auth rejects.
+    /// - `MESSAGES_PATH` (none): a folder of message catalogs, `auth/<lang>.json`.
+    /// - `DELETION_SECOND_PASS_SECONDS` (60): the delay before services are requested a second time to delete a user's
+    ///   data.
+    /// - `EXPORTS_MAX` (4): account exports that run at the same time in one process.
+    /// - `AUDIT_DAYS` (365): the retention of security events.
+    /// - `APPLICATIONS_OPEN` (0): whether every user may create applications (1), or only administrators (0).
+    /// - `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): addresses whose `X-Forwarded-For` is trusted.
     init(_ configuration: ConfigReader) throws {
         func days(_ name: String, _ seconds: Int) throws -> Int {
             try configuration.number(name, default: seconds / 86_400, in: 1...3_650) * 86_400
@@ -96,6 +91,7 @@ struct AuthConfiguration: Sendable {
         }
     }
 
-    /// Seconds after a session's end during which a jwt of it may still be shown: the longest life, and clocks apart.
+    /// Seconds after a session's end during which its access tokens may be unexpired: the token lifetime and 60 s of
+    /// clock skew.
     var revocationLifetime: Int { accessTokenLifetime + 60 }
 }

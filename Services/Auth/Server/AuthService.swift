@@ -9,7 +9,7 @@ package import ServiceHost
 package import ServiceLifecycle
 import Wire
 
-/// Accounts, their sessions, and the keys by which every service knows them.
+/// The service for accounts, their sessions, and the keys with which every service verifies tokens.
 package struct AuthService: SuiteService {
     package static let name = "auth"
     package static let defaultPort = 8081
@@ -82,7 +82,7 @@ package struct AuthService: SuiteService {
         )
     }
 
-    /// The encrypted values that outlive a change of `TOKEN_ENCRYPTION_KEY`.
+    /// The encrypted columns that are re-encrypted after a change of `TOKEN_ENCRYPTION_KEY`.
     static let encrypted = IdentityRevocations.encrypted + [PushSetups.encrypted, SecondFactors.encrypted]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {

@@ -3,7 +3,7 @@ import ServiceHost
 import ServiceLifecycle
 import WebAuthn
 
-/// What keeps an account its owner's: its address, its password, and what is asked besides.
+/// The components for an account's credentials: e-mail address, password, second factor and passkeys.
 struct CredentialModule: Sendable {
     let reauthentication: Reauthentication
     let addresses: EmailAddresses

@@ -3,18 +3,17 @@ import Foundation
 import SMTP
 import ServiceHost
 
-/// How mails are sent, and what they say of this deployment.
 struct EmailConfiguration: Sendable {
-    /// Where mails are handed over; nil where none are sent.
+    /// The SMTP server; nil if the service sends no emails.
     var server: SMTPConfiguration?
     var from: MailAddress?
-    /// What the app is called, in mails and in authenticator apps.
+    /// The app's name in emails and in authenticator apps.
     var appName = "Roost"
-    /// The page that a link in a mail leads to; the token is put behind it, after a `#`.
+    /// The page that an email's link opens; the token is appended after a `#`.
     var verifyURL: String
     var resetURL: String
 
-    /// No mails; links lead to the pages of auth itself.
+    /// Creates settings without an SMTP server; links lead to auth's own pages.
     init(publicURL: String) {
         verifyURL = "\(publicURL)/auth/email/verify"
         resetURL = "\(publicURL)/auth/password/reset"
@@ -24,15 +23,15 @@ struct EmailConfiguration: Sendable {
     ///
     /// - `SMTP_URL` (none): `smtp://user:password@host` (STARTTLS, port 587), `smtps://…` (TLS, 465) or
     ///   `smtp://host?tls=none` (cleartext, 25).
-    /// - `SMTP_FROM` (needed with `SMTP_URL`): the address that mails come from.
-    /// - `APP_NAME` (`Roost`): what the app is called.
-    /// - `EMAIL_VERIFY_URL`, `PASSWORD_RESET_URL` (pages of auth): where links lead.
-    /// - `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
+    /// - `SMTP_FROM` (required with `SMTP_URL`): the sender address of emails.
+    /// - `APP_NAME` (`Roost`): the name of the app.
+    /// - `EMAIL_VERIFY_URL`, `PASSWORD_RESET_URL` (auth's own pages): the targets of links.
+    /// - `TRUSTED_CA`: certificates of CAs to trust in addition to the system's, PEM.
     init(_ configuration: ConfigReader, publicURL: String) throws {
         self.init(publicURL: publicURL)
         appName = configuration.text("APP_NAME", default: appName)
         guard (1...40).contains(appName.count), !appName.contains(where: \.isNewline) else {
-            throw SettingError("APP_NAME", "must have 1 to 40 characters in one line")
+            throw SettingError("APP_NAME", "must have 1 to 40 characters and no line break")
         }
         verifyURL = try configuration.url("EMAIL_VERIFY_URL", default: verifyURL)
         resetURL = try configuration.url("PASSWORD_RESET_URL", default: resetURL)
@@ -45,7 +44,7 @@ struct EmailConfiguration: Sendable {
             throw SettingError("SMTP_URL", error.description)
         }
         guard let from = configuration.text("SMTP_FROM") else {
-            throw SettingError("SMTP_FROM", "is not set; with SMTP_URL it says which address mails come from")
+            throw SettingError("SMTP_FROM", "is not set; SMTP_URL requires it as the sender address")
         }
         do {
             self.from = try MailAddress(from, name: appName)

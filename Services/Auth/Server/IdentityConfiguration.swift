@@ -4,32 +4,30 @@ import Logging
 import ServiceHost
 import Wire
 
-/// The settings of signing in by accounts elsewhere.
 struct IdentityConfiguration: Sendable {
-    /// Providers of OpenID Connect: Google and Apple where they are set, and those of `OPENID_PROVIDERS`.
+    /// OpenID Connect providers: Google and Apple if configured, and those of `OPENID_PROVIDERS`.
     var openID: [OpenIDSettings] = []
     var facebook: FacebookProvider.Settings?
     var twitter: TwitterProvider.Settings?
-    /// Where people may be sent to with what a provider's page gave them; compared letter by letter.
+    /// The addresses that a callback may redirect to with a provider's code; compared exactly.
     var redirectURLs: Set<String> = []
-    /// Certificates of authorities that are trusted beside the machine's, PEM.
+    /// Certificates of CAs to trust in addition to the system's, PEM.
     var trustedCA: String?
 
-    /// Names that are no others' to have.
-    private static let known: Set<String> = ["google", "apple", "facebook", "twitter"]
-    /// Domains in which every address is Google's own.
+    private static let reservedNames: Set<String> = ["google", "apple", "facebook", "twitter"]
+    /// The domains whose every address belongs to Google.
     private static let googleDomains: Set<String> = ["gmail.com", "googlemail.com"]
 
     /// Reads the settings.
     ///
     /// - `GOOGLE_CLIENT_ID`, `GOOGLE_CLIENT_SECRET`, `GOOGLE_ISSUER` (`https://accounts.google.com`): sign-in with
-    ///   Google; the ids of all of one's apps, comma-separated, the web application's first.
+    ///   Google; the client ids of all of the operator's apps, comma-separated, the web application's first.
     /// - `APPLE_CLIENT_ID`, `APPLE_TEAM_ID`, `APPLE_KEY_ID`, `APPLE_KEY`, `APPLE_ISSUER` (`https://appleid.apple.com`):
-    ///   sign-in with Apple; service and bundle ids, the service's first; the key as PEM or as a file's path.
+    ///   sign-in with Apple; service and bundle ids, the service id first; the key as PEM or as a file's path.
     /// - `FACEBOOK_CLIENT_ID`, `FACEBOOK_CLIENT_SECRET`, `FACEBOOK_URL`, `FACEBOOK_VERSION`, and `TWITTER_CLIENT_ID`,
-    ///   `TWITTER_CLIENT_SECRET`, `TWITTER_URL`: those of social.
-    /// - `OPENID_PROVIDERS` (none): others, as JSON or the path of a file with it; see `OpenIDProviderList`.
-    /// - `IDENTITY_REDIRECT_URLS` (none): where people may be sent to, comma-separated.
+    ///   `TWITTER_CLIENT_SECRET`, `TWITTER_URL`: the same settings as in social.
+    /// - `OPENID_PROVIDERS` (none): further providers, as JSON or as the path of a JSON file; see `OpenIDProviderList`.
+    /// - `IDENTITY_REDIRECT_URLS` (none): addresses that a callback may redirect to, comma-separated.
     init(_ configuration: ConfigReader) throws {
         if let clients = Self.list(configuration.text("GOOGLE_CLIENT_ID")) {
             var google = OpenIDSettings(
@@ -37,7 +35,7 @@ struct IdentityConfiguration: Sendable {
                 issuer: try configuration.url("GOOGLE_ISSUER", default: "https://accounts.google.com"),
                 clients: clients
             )
-            // Google's own tokens leave the scheme out at times ("Verify the Google ID token").
+            // Google's tokens sometimes omit the scheme of the issuer ("Verify the Google ID token").
             if google.issuer == "https://accounts.google.com" { google.issuerAliases = ["accounts.google.com"] }
             google.secret = configuration.text("GOOGLE_CLIENT_SECRET").map { .text($0) }
             google.emailTrust = .ownDomains(Self.googleDomains)
@@ -45,7 +43,7 @@ struct IdentityConfiguration: Sendable {
         }
         if let apple = try Self.apple(configuration) { openID.append(apple) }
         if let text = try configuration.key("OPENID_PROVIDERS") {
-            openID += try OpenIDProviderList.read(text, namesTaken: Self.known)
+            openID += try OpenIDProviderList.read(text, namesTaken: Self.reservedNames)
         }
         try readNetworks(configuration)
         redirectURLs = Set(Self.list(configuration.text("IDENTITY_REDIRECT_URLS")) ?? [])
@@ -65,12 +63,12 @@ struct IdentityConfiguration: Sendable {
         apple.emailTrust = .always
         guard let pem = try configuration.key("APPLE_KEY") else { return apple }
         guard let team = configuration.text("APPLE_TEAM_ID"), let keyID = configuration.text("APPLE_KEY_ID") else {
-            throw SettingError("APPLE_KEY", "is set, and APPLE_TEAM_ID or APPLE_KEY_ID is not")
+            throw SettingError("APPLE_KEY", "requires APPLE_TEAM_ID and APPLE_KEY_ID")
         }
         do {
             apple.secret = .apple(try AppleClientSecret(team: team, keyID: keyID, pem: pem))
         } catch {
-            throw SettingError("APPLE_KEY", "is no P-256 key in PEM")
+            throw SettingError("APPLE_KEY", "is not a P-256 private key in PEM")
         }
         return apple
     }
@@ -89,7 +87,7 @@ struct IdentityConfiguration: Sendable {
                 secret: secret
             )
         }
-        // With 1.1 it is the key of OAuth 1.0a, by which nobody signs in here.
+        // With `TWITTER_API` 1.1 this is an OAuth 1.0a key, which sign-in does not support.
         if configuration.text("TWITTER_API") != "1.1", let client = configuration.text("TWITTER_CLIENT_ID") {
             let standard = "https://api.twitter.com"
             let url = try configuration.url("TWITTER_URL", default: standard)
@@ -108,7 +106,8 @@ struct IdentityConfiguration: Sendable {
         return entries.isEmpty ? nil : entries
     }
 
-    /// An address over https, of this machine, or of an app's own scheme (RFC 8252, section 7).
+    /// Accepts an HTTPS address, an HTTP address of this machine, or an address with an app's own scheme (RFC 8252,
+    /// section 7).
     private static func check(redirectURL url: String) throws {
         let parts = URLComponents(string: url)
         let isPlain = parts?.scheme == "http" && !["localhost", "127.0.0.1", "[::1]"].contains(parts?.host)
@@ -116,12 +115,11 @@ struct IdentityConfiguration: Sendable {
         guard let parts, parts.scheme?.isEmpty == false, parts.fragment == nil, !isPlain, !isScript else {
             throw SettingError(
                 "IDENTITY_REDIRECT_URLS",
-                "has \"\(url)\"; an entry is a whole address without a fragment, http on this machine alone"
+                "has \"\(url)\"; an entry must be a full URL without a fragment, http only for localhost"
             )
         }
     }
 
-    /// All of them, by their names.
     func providers(
         _ http: ProviderHTTP,
         logger: Logger,

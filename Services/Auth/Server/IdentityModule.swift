@@ -3,7 +3,6 @@ import Foundation
 import ServiceHost
 import ServiceLifecycle
 
-/// What auth has for signing in by accounts elsewhere, put together.
 struct IdentityModule: Sendable {
     let identities: Identities
     private let consents: Consents

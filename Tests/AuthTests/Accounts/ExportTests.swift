@@ -70,7 +70,7 @@ import Wire
         func user(_ name: String) -> User.ID { User.ID(application: RoostApplication.id, user: name) }
         var ada: ExportLimit.Slot? = try exportLimit.take(user("ada"))
         #expect(
-            throws: APIError(.rateLimited, "export_in_progress", "an export of yours is being made", retryAfter: 30)
+            throws: APIError(.rateLimited, "export_in_progress", "your export is already running", retryAfter: 30)
         ) {
             try exportLimit.take(user("ada"))
         }

@@ -65,7 +65,8 @@ import Wire
                 let report = try await roost.account(name)
                 #expect(report.userId == ada.userId && report.isAdministrator && report.sessions == 1)
             }
-            await #expect(throws: APIError(.notFound, "account_not_found", "there is no account of this name")) {
+            let notFound = "no account has this id, username or verified e-mail address"
+            await #expect(throws: APIError(.notFound, "account_not_found", notFound)) {
                 try await roost.account("nobody")
             }
         }

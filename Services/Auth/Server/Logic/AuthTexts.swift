@@ -1,9 +1,8 @@
 import Messages
 import ServiceHost
 
-/// The texts of mails and pages in all languages.
+/// The texts of emails and pages in all languages.
 struct AuthTexts: Sendable {
-    /// The built-in catalogues by their languages.
     static let embedded: [String: [UInt8]] = [
         "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
         "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
@@ -11,9 +10,9 @@ struct AuthTexts: Sendable {
 
     private let catalogues: MessageCatalogues
 
-    /// Loads the embedded catalogues and those in `folder`/auth.
+    /// Loads the built-in catalogs and those in `folder`/auth.
     ///
-    /// - Throws: `SettingError` for `MESSAGES_PATH` where a file cannot be used.
+    /// - Throws: `SettingError` for `MESSAGES_PATH` if a file is invalid.
     init(folder: String? = nil) throws {
         do {
             catalogues = try MessageCatalogues(
@@ -22,23 +21,22 @@ struct AuthTexts: Sendable {
                 service: AuthService.name
             )
         } catch {
-            throw SettingError("MESSAGES_PATH", "holds a file that cannot be used: \(error)")
+            throw SettingError("MESSAGES_PATH", "contains an invalid file: \(error)")
         }
     }
 
     var languages: [LanguageTag] { catalogues.languages }
 
-    /// Returns the language that a new user has, by the client's header `Accept-Language`.
+    /// Returns the language of a new user, from the client's `Accept-Language` header.
     func preferred(accepting header: String?) -> LanguageTag? {
         header.flatMap { catalogues.preferred(among: AcceptLanguage.languages(in: $0)) }
     }
 
-    /// Returns the language of a page, by the browser's header `Accept-Language`.
+    /// Returns the language of a page, from the browser's `Accept-Language` header.
     func language(accepting header: String?) -> LanguageTag {
         catalogues.match(header.map { AcceptLanguage.languages(in: $0) } ?? [])
     }
 
-    /// Returns the language of a mail to a user.
     func language(of user: String?) -> LanguageTag {
         catalogues.match(user.flatMap { LanguageTag($0) }.map { [$0] } ?? [])
     }

@@ -4,9 +4,11 @@ import Postgres
 import ServiceHost
 import ServiceLifecycle
 
-/// Forgets what no longer matters, once a minute: each statement may run on any instance, and on several at once.
+/// The periodic deletion of expired rows, once a minute.
+///
+/// Several instances may run it concurrently.
 struct Retention: Service {
-    /// How long a device is known after its last sign-in, in seconds.
+    /// Seconds after its last sign-in during which a device counts as known.
     static let deviceLifetime: TimeInterval = 180 * 86_400
     private static let interval: Duration = .seconds(60)
 
@@ -20,13 +22,13 @@ struct Retention: Service {
         await PeriodicTask("retention", every: Self.interval, logger: logger, deleteExpired).run()
     }
 
-    /// Does it once.
+    /// Deletes all expired rows once.
     func deleteExpired() async throws {
         let now = now()
         func ago(_ seconds: Int) -> Date { now.addingTimeInterval(-TimeInterval(seconds)) }
         let revocations = ago(configuration.revocationLifetime)
         _ = try await RevocationStore(db: database).delete(before: revocations)
-        // A while longer than what it signed may live, for instances that noticed the rotation late.
+        // Keys stay five minutes longer than their tokens, for instances that noticed the rotation late.
         _ = try await SigningKeyStore(db: database).delete(retiredBefore: revocations.addingTimeInterval(-300))
         _ = try await LoginFailureStore(db: database)
             .delete(before: ago(max(configuration.loginWindow, EmailOutbox.strangerWindow)))
@@ -34,7 +36,7 @@ struct Retention: Service {
             signedInBefore: now.addingTimeInterval(-Self.deviceLifetime)
         )
         _ = try await AuditStore(db: database).delete(before: ago(configuration.auditDays * 86_400))
-        // A while longer than they count, for instances with clocks apart.
+        // Nonces stay a minute longer than they are valid, for instances with differing clocks.
         _ = try await SpentNonceStore(db: database).delete(expiredBefore: ago(60))
         _ = try await LoginChallengeStore(db: database).delete(expiredBefore: now)
         _ = try await EmailLinkStore(db: database).delete(expiredBefore: now)

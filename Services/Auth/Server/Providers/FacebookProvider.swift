@@ -2,12 +2,12 @@ import Crypto
 import Foundation
 import Wire
 
-/// Facebook Login over the Graph API, which is OAuth 2.0 without OpenID Connect.
+/// Facebook Login over the Graph API: OAuth 2.0 without OpenID Connect.
 struct FacebookProvider: IdentityProvider {
     struct Settings: Sendable {
         /// `https://graph.facebook.com`.
         var url: String
-        /// Where people agree: `https://www.facebook.com`.
+        /// The host of the consent page: `https://www.facebook.com`.
         var pageURL: String
         /// `v24.0`.
         var version: String
@@ -35,7 +35,7 @@ struct FacebookProvider: IdentityProvider {
         case .idToken:
             throw APIError.invalid(
                 "idToken",
-                "facebook is signed in with by an accessToken or a code",
+                "sign-in with facebook requires an accessToken or a code",
                 code: "unsupported_proof"
             )
         }
@@ -55,14 +55,17 @@ struct FacebookProvider: IdentityProvider {
         return token
     }
 
-    /// Whose a token is, once Facebook has said that it was given to us: one that another application got, which would
-    /// be as good for reading names, proves nothing here.
+    /// Returns the profile of a token after Facebook has confirmed that it was issued to this application.
+    ///
+    /// A token of another application can read the same profile, but does not authenticate the user here.
     private func profile(of token: String) async throws -> ProviderProfile {
-        let seen = try await calls.get(
+        let inspection = try await calls.get(
             FormCoding.url("\(base)/debug_token", adding: ["input_token": token]),
             bearer: "\(settings.client)|\(settings.secret)"
         )
-        guard seen.isSuccess, let data = seen.json["data"] else { throw failure(seen, of: ProofError.token) }
+        guard inspection.isSuccess, let data = inspection.json["data"] else {
+            throw failure(inspection, of: ProofError.token)
+        }
         guard data["is_valid"] == .bool(true) else { throw ProofError.token }
         guard Self.id(data["app_id"]) == settings.client, let user = Self.id(data["user_id"]) else {
             throw ProofError.audience
@@ -75,17 +78,17 @@ struct FacebookProvider: IdentityProvider {
         let picture = me.json["picture"]?["data"]
         return ProviderProfile(
             subject: user,
-            // Facebook does not say whether an address was ever seen to be his.
+            // Facebook does not state whether the user has confirmed the address.
             email: me.json["email"]?.text,
             fullName: me.json["name"]?.text,
             picture: picture?["is_silhouette"] == .bool(true) ? nil : picture?["url"]?.text
         )
     }
 
-    /// An id, which the Graph writes as text or as a number.
+    /// Returns an id, which the Graph API writes as a string or a number.
     private static func id(_ json: JSONValue?) -> String? { json?.text ?? json?.whole.map { String($0) } }
 
-    /// Shows that who asks has the secret besides the token (Meta, "Securing Graph API requests").
+    /// Returns the proof that the caller has the app secret as well as the token (Meta, "Securing Graph API requests").
     private func proof(of token: String) -> String {
         HMAC<SHA256>.authenticationCode(for: Data(token.utf8), using: SymmetricKey(data: Data(settings.secret.utf8)))
             .map { String(format: "%02x", $0) }.joined()
@@ -97,7 +100,8 @@ struct FacebookProvider: IdentityProvider {
         // 1 and 2: unknown and temporary; 4 and 17: too many calls (Meta, "Handling errors").
         let code = response.json["error"]?["code"]?.whole
         guard response.status < 500, let code, ![1, 2, 4, 17].contains(code) else {
-            return calls.unavailable("it answered \(response.status), error \(code.map { "\($0)" } ?? "unknown")")
+            let reason = code.map { "\($0)" } ?? "unknown"
+            return calls.unavailable("request failed with status \(response.status), error \(reason)")
         }
         return kind
     }

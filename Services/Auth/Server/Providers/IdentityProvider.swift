@@ -1,37 +1,39 @@
 import Wire
 
-/// Who vouches for people from outside: Google, Apple, Facebook, Twitter, or any provider of OpenID Connect.
+/// An external provider that authenticates users: Google, Apple, Facebook, Twitter, or any OpenID Connect provider.
 protocol IdentityProvider: Sendable {
-    /// As paths and tables have it: `google`.
+    /// The name in paths and tables, such as `google`.
     var name: String { get }
 
-    /// Whether it is asked for names and addresses by a form that its page sends, and not by a link.
+    /// Whether the provider's page returns its result as a form instead of a redirect, which is required to receive
+    /// names and addresses.
     var usesFormPost: Bool { get }
 
-    /// Where somebody goes to agree.
+    /// Returns the URL of the consent page.
     ///
-    /// - Throws: a 503 where the provider does not say where that is.
+    /// - Throws: a 503 if the provider's metadata is unavailable.
     func page(for request: ConsentRequest) async throws -> String
 
-    /// Holds the issuer that an answer names against the provider's own (RFC 9207): an answer of another provider is
-    /// not to be shown to this one, which would learn the code in it.
+    /// Compares the issuer of a response with the provider's own (RFC 9207).
     ///
-    /// - Throws: a 401 for another issuer, and for none where this provider always names itself.
+    /// The code of another provider's response must not be sent to this provider, which would learn it.
+    ///
+    /// - Throws: a 401 for another issuer, and for a missing one if this provider always sends it.
     func check(issuer: String?) async throws
 
-    /// Who somebody is, by what the provider gave a client.
+    /// Returns the user's profile for a proof from the client.
     ///
-    /// - Throws: a 401 for what proves nothing, or not to us; a 503 while the provider does not answer.
+    /// - Throws: a 401 for an invalid proof or one for another application; a 503 while the provider is unavailable.
     func identify(_ proof: IdentityProof) async throws -> ProviderProfile
 
-    /// Has the provider forget that somebody has ever agreed, by the `refreshToken` that came with him.
+    /// Revokes the user's consent with the profile's `refreshToken`.
     func revoke(_ token: String) async throws
 }
 
 extension IdentityProvider {
     var usesFormPost: Bool { false }
 
-    /// A provider that never names itself: who does is another.
+    /// A provider that never sends an issuer: any issuer belongs to another provider.
     func check(issuer: String?) async throws {
         guard issuer == nil else { throw ProofError.issuer }
     }
@@ -39,25 +41,24 @@ extension IdentityProvider {
     func revoke(_ token: String) async throws {}
 }
 
-/// What a provider's page is asked with.
 struct ConsentRequest: Sendable {
-    /// Where the provider sends people back to.
+    /// The address to which the provider redirects.
     var callback: String
     var state: String
-    /// What the ID token must bear; see `ProofNonce`.
+    /// The nonce that the ID token must contain; see `ProofNonce`.
     var nonce: String
-    /// PKCE, S256 (RFC 7636).
+    /// The S256 challenge of PKCE (RFC 7636).
     var codeChallenge: String
 
-    /// The address of a provider's page, asked for a code (RFC 6749, section 4.1.1).
+    /// Returns the URL of a provider's consent page with a request for a code (RFC 6749, section 4.1.1).
     ///
     /// - Parameters:
-    ///   - page: the address without the fields.
-    ///   - client: what the provider knows us by.
-    ///   - scope: what is asked for.
-    ///   - nonce: what the ID token is to bear, of a provider that gives one.
-    ///   - mode: how the answer is to come, where that is not by a link.
-    /// - Returns: where a browser goes.
+    ///   - page: the URL without the parameters.
+    ///   - client: the client id of this application.
+    ///   - scope: the requested scopes.
+    ///   - nonce: the nonce for the ID token, if the provider issues one.
+    ///   - mode: the response mode, if it is not the default redirect.
+    /// - Returns: the URL for the browser.
     func url(
         _ page: String,
         client: String,
@@ -76,61 +77,61 @@ struct ConsentRequest: Sendable {
     }
 }
 
-/// What a client shows of a provider's.
+/// The proof of a provider's authentication that a client sends.
 enum IdentityProof: Sendable {
-    /// A token of OpenID Connect, and the nonce that it was asked for with.
+    /// An OpenID Connect ID token and the nonce of its request.
     ///
-    /// Apple's apps get a code besides, by which we get what Apple is later told to forget by.
+    /// Apple's apps also receive a code, with which auth gets the token for a later revocation.
     case idToken(String, nonce: String, code: String?)
     case accessToken(String)
     case code(AuthorizationCode)
 }
 
-/// What a provider's page has sent somebody back with, and what of it only who asked can know.
+/// The authorization code of a provider's redirect, with the values that only the requester knows.
 struct AuthorizationCode: Sendable {
     var text: String
     var verifier: String
-    /// Where it was sent to, letter by letter.
+    /// The redirect address of the request, byte for byte.
     var callback: String
-    /// What the ID token was asked for with; nil where the client did not say.
+    /// The nonce of the request; nil if the client did not send it.
     var nonce: String?
 }
 
-/// What a provider says of somebody.
+/// The provider's data about a user.
 struct ProviderProfile: Sendable {
-    /// Who it is, by the provider's own name, which never becomes another's.
+    /// The provider's id of the user, which is never reassigned.
     var subject: String
     var email: String?
-    /// Whether the provider has made sure that the address is his, and is to be believed about it.
+    /// Whether the provider has verified the address and is trusted for it.
     var isEmailVerified = false
     var fullName: String?
-    /// The address of a picture.
     var picture: String?
-    /// By which the provider is told to forget, where it gave one; in words that only the provider here reads.
+    /// The token for a later revocation, if the provider issued one; its format is private to the provider's
+    /// implementation.
     var refreshToken: String?
 }
 
-/// How what a client shows is refused.
+/// The errors of rejected proofs.
 ///
-/// The codes are for who writes the client, and tell no more than the token itself does.
+/// The codes help developers of clients, and reveal nothing beyond the token's content.
 enum ProofError {
     static func error(_ code: String, _ message: String) -> APIError { APIError(.unauthenticated, code, message) }
 
     static let malformed = error(
         "malformed_id_token",
-        "the ID token is no compact JWS, or has header fields that it may not have"
+        "the ID token is not a compact JWS, or its header has unsupported fields"
     )
-    static let unknownKey = error("unknown_key", "the ID token is signed by no key of the provider's")
-    static let signature = error("wrong_signature", "the ID token was not signed by the key it names")
-    static let issuer = error("wrong_issuer", "this was not given out by the provider")
-    static let audience = error("wrong_audience", "this was given to another application")
+    static let unknownKey = error("unknown_key", "the ID token is not signed with a key of the provider")
+    static let signature = error("wrong_signature", "the ID token's signature does not match the key named in kid")
+    static let issuer = error("wrong_issuer", "the issuer is not this provider")
+    static let audience = error("wrong_audience", "the token was issued to another application")
     static let expired = error("id_token_expired", "the ID token has expired")
-    static let early = error("id_token_not_yet_valid", "the ID token does not count yet; is a clock wrong?")
+    static let early = error("id_token_not_yet_valid", "the ID token is not valid yet; a clock may be wrong")
     static let claims = error("malformed_claims", "the ID token's claims are not those of OpenID Connect")
     static let nonce = error(
         "wrong_nonce",
-        "the ID token's nonce must be the SHA-256, in lower-case hex, of the nonce that comes with it"
+        "the ID token's nonce must be the SHA-256, in lower-case hex, of the nonce in the request"
     )
-    static let code = error("invalid_code", "the provider does not take the code: used before, too old, or another's")
-    static let token = error("invalid_access_token", "the provider does not know the access token")
+    static let code = error("invalid_code", "the code was used, has expired, or belongs to another client")
+    static let token = error("invalid_access_token", "the provider rejected the access token")
 }

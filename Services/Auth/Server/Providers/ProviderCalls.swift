@@ -1,20 +1,20 @@
 import Logging
 import Wire
 
-/// Asks one provider for something on behalf of somebody who waits.
+/// The requests to one provider while a user waits for the response.
 struct ProviderCalls: Sendable {
     let name: String
     let http: ProviderHTTP
     let logger: Logger
 
-    /// - Throws: a 503 where there is no answer.
+    /// - Throws: a 503 if the provider does not respond.
     func get(_ url: String, bearer: String? = nil) async throws -> ProviderResponse {
         try await mappingErrors { try await http.get(url, bearer: bearer) }
     }
 
     /// Sends a form; `basic` is a name and a password.
     ///
-    /// - Throws: a 503 where there is no answer.
+    /// - Throws: a 503 if the provider does not respond.
     func post(
         _ url: String,
         _ form: KeyValuePairs<String, String?>,
@@ -23,9 +23,9 @@ struct ProviderCalls: Sendable {
         try await mappingErrors { try await http.post(url, form, basic: basic) }
     }
 
-    /// What somebody is told whom nothing can be done for; the log has why.
+    /// Logs the reason, and returns the error for the client, which does not contain it.
     func unavailable(_ reason: String) -> APIError {
-        logger.warning("identity provider failed", metadata: ["provider": "\(name)", "error": "\(reason)"])
+        logger.warning("identity provider request failed", metadata: ["provider": "\(name)", "error": "\(reason)"])
         return APIError.unavailable(name, retryAfter: 5)
     }
 

@@ -2,17 +2,18 @@ import Foundation
 import Logging
 import Wire
 
-/// What a provider publishes, kept for a while, and fetched once for all who want it at the same time.
+/// A document of a provider, cached for an hour and fetched once for all concurrent requests.
 ///
-/// While the provider is away, what was read before serves for a day.
+/// While the provider is unavailable, the cached document remains usable for a day.
 actor ProviderDocument<Value: Sendable> {
-    /// After so many seconds it is read again.
+    /// Seconds after which the document is fetched again.
     private static var freshness: Double { 3_600 }
-    /// For so many seconds it serves while it cannot be read again.
+    /// Seconds for which a document remains usable while fetches fail.
     private static var staleLifetime: Double { 86_400 }
-    /// After a failure nobody tries for so many seconds.
+    /// Seconds without a new fetch after a failure.
     private static var pause: Double { 5 }
-    /// What is missing from it has it read again this often, in seconds: anybody can ask for what is not there.
+    /// The shortest interval in seconds between fetches for a missing entry, because any client can request unknown
+    /// entries.
     private static var missInterval: Double { 300 }
 
     private let name: String
@@ -25,10 +26,10 @@ actor ProviderDocument<Value: Sendable> {
     private var fetching: Task<Value, any Error>?
 
     /// - Parameters:
-    ///   - what: the provider's name, for who is told that it is away.
-    ///   - logger: hears why it cannot be read.
+    ///   - name: the provider's name, for errors.
+    ///   - logger: logs the reasons of failures.
     ///   - now: the clock.
-    ///   - fetch: reads it.
+    ///   - fetch: fetches the document.
     init(
         of name: String,
         logger: Logger,
@@ -41,7 +42,7 @@ actor ProviderDocument<Value: Sendable> {
         self.fetch = fetch
     }
 
-    /// - Throws: a 503 where it was never read, or too long ago, and cannot be.
+    /// - Throws: a 503 if the document cannot be fetched and no usable copy is cached.
     func value() async throws -> Value {
         let time = now()
         guard let cached else { return try await read(unlessFailedSince: time) }
@@ -54,16 +55,16 @@ actor ProviderDocument<Value: Sendable> {
         }
     }
 
-    /// The document anew, since something is missing from the last one; nil where it was read for that lately.
+    /// Fetches the document again for an entry that the cached copy lacks; nil if such a fetch was made recently.
     ///
-    /// - Throws: a 503 where it cannot be read.
+    /// - Throws: a 503 if the document cannot be fetched.
     func valueAfterMiss() async throws -> Value? {
         let time = now()
-        // What is under way is newer than what it is missing from, for all who miss it at the same time.
+        // A running fetch is newer than the cached copy, so all concurrent misses use it.
         if let fetching { return try await fetching.value }
         guard time.timeIntervalSince(missedAt) >= Self.missInterval else { return nil }
         let value = try await read(unlessFailedSince: time)
-        // Only now: a provider that does not answer has said nothing of what is missing.
+        // Set only after a success: a failed fetch does not show that the entry is missing.
         missedAt = time
         return value
     }
@@ -73,12 +74,15 @@ actor ProviderDocument<Value: Sendable> {
         guard time.timeIntervalSince(failedAt) >= Self.pause else {
             throw APIError.unavailable(name, retryAfter: Int(Self.pause))
         }
-        // Of its own, so that it goes on for the others when who began it gives up.
+        // A separate task, so that the fetch continues for the other requests if the first one is cancelled.
         let task = Task { [name, logger, fetch] in
             do {
                 return try await fetch()
             } catch {
-                logger.warning("identity provider not read", metadata: ["provider": "\(name)", "error": "\(error)"])
+                logger.warning(
+                    "identity provider document not loaded",
+                    metadata: ["provider": "\(name)", "error": "\(error)"]
+                )
                 throw APIError.unavailable(name, retryAfter: Int(Self.pause))
             }
         }

@@ -11,46 +11,45 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// What a provider answers that it should not; the text is for the log, and has nothing of a user in it.
+/// An invalid response of a provider; the text is for the log and contains no user data.
 struct ProviderError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// What a provider answered.
 struct ProviderResponse: Sendable {
     var status: Int
-    /// Null where the body is no JSON.
+    /// Null if the body is not JSON.
     var json: JSONValue
 
     var isSuccess: Bool { (200...299).contains(status) }
 
-    /// The body of a success.
+    /// Returns the body of a success.
     ///
-    /// - Throws: `ProviderError` for anything else.
+    /// - Throws: `ProviderError` for any other response.
     func object() throws -> JSONValue {
-        guard isSuccess else { throw ProviderError("it answered \(status)") }
-        guard case .object = json else { throw ProviderError("its answer is no JSON object") }
+        guard isSuccess else { throw ProviderError("request failed with status \(status)") }
+        guard case .object = json else { throw ProviderError("the response is not a JSON object") }
         return json
     }
 }
 
-/// HTTP to identity providers, at the addresses that the operator has set and those that the providers name there.
+/// The HTTP client for identity providers, for the addresses in the settings and in the providers' metadata.
 ///
-/// Redirections are not followed: an answer is of whom was asked.
+/// Redirects are not followed, so that a response always comes from the requested host.
 final class ProviderHTTP: Service {
-    /// What an answer may have, in bytes; documents of keys have a few thousand.
+    /// The largest response in bytes; key documents have a few thousand.
     private static let maximumBody = 262_144
-    /// What one request may take, from the connection to the last byte of the answer.
+    /// The timeout of a request, from connecting to the last byte of the response.
     private static let timeout: Duration = .seconds(5)
-    /// Requests under way at once; past them it is 503.
+    /// The most concurrent requests; further ones fail with 503.
     private static let maximumInFlight = 64
 
     private let client: HTTPClient
     private let inFlight = Lock(0)
 
-    /// - Parameter trustedCA: certificates of authorities that are trusted beside the machine's, PEM.
+    /// - Parameter trustedCA: certificates of CAs to trust in addition to the system's, PEM.
     /// - Throws: `SettingError` for certificates that cannot be read.
     init(trustedCA: String?) throws {
         var configuration = HTTPClient.Configuration(
@@ -60,12 +59,12 @@ final class ProviderHTTP: Service {
             decompression: .disabled
         )
         configuration.connectionPool.idleTimeout = .seconds(30)
-        // Said at once rather than at the deadline.
+        // A failed connection is reported at once, not at the deadline.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroup: MultiThreadedEventLoopGroup.singleton, configuration: configuration)
     }
 
-    /// - Throws: `ProviderError` where there is no answer; a 503 where too many are awaited.
+    /// - Throws: `ProviderError` if there is no response; a 503 if too many requests are running.
     func get(_ url: String, bearer: String? = nil) async throws -> ProviderResponse {
         var request = HTTPClientRequest(url: url)
         if let bearer { request.headers.add(name: "authorization", value: "Bearer \(bearer)") }
@@ -74,7 +73,7 @@ final class ProviderHTTP: Service {
 
     /// Sends a form; `basic` is a name and a password.
     ///
-    /// - Throws: as `get(_:bearer:)`.
+    /// - Throws: like `get(_:bearer:)`.
     func post(
         _ url: String,
         _ form: KeyValuePairs<String, String?>,
@@ -84,7 +83,7 @@ final class ProviderHTTP: Service {
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/x-www-form-urlencoded")
         if let basic {
-            // Coded as a form before they are joined (RFC 6749, section 2.3.1).
+            // Name and password are form-encoded before they are joined (RFC 6749, section 2.3.1).
             let pair = "\(FormCoding.encode(basic.name)):\(FormCoding.encode(basic.password))"
             request.headers.add(name: "authorization", value: "Basic \(Data(pair.utf8).base64EncodedString())")
         }
@@ -101,14 +100,14 @@ final class ProviderHTTP: Service {
         guard hasCapacity else { throw APIError.unavailable("the identity provider") }
         defer { inFlight.withLock { $0 -= 1 } }
         let (status, body) = try await exchange(request)
-        // Silence: what is no JSON is told by its absence.
+        // The parse error is ignored: `json` is null for a body that is not JSON.
         let json = try? JSONParser.parse(body.readableBytesView, repairing: true)
         return ProviderResponse(status: Int(status.code), json: json ?? .null)
     }
 
     private func exchange(_ request: HTTPClientRequest) async throws -> (HTTPResponseStatus, ByteBuffer) {
         do {
-            // The client's own time is over with the head: a body may come in drops.
+            // The client's own timeout ends with the response head, and a body may arrive slowly.
             return try await within(Self.timeout) { [client] in
                 var request = request
                 request.headers.add(name: "accept", value: "application/json")
@@ -118,38 +117,39 @@ final class ProviderHTTP: Service {
         } catch is CancellationError {
             throw CancellationError()
         } catch is DeadlineExceeded {
-            throw ProviderError("no answer in time")
+            throw ProviderError("timeout")
         } catch is NIOTooManyBytesError {
-            throw ProviderError("its answer is too large")
+            throw ProviderError("the response is too large")
         } catch let error as HTTPClientError {
-            // Its own words name no address, which may hold a token.
-            throw ProviderError("no answer: \(error.shortDescription)")
+            // The short description contains no URL, which may contain a token.
+            throw ProviderError("no response: \(error.shortDescription)")
         } catch {
-            throw ProviderError("no connection")
+            throw ProviderError("connection failed")
         }
     }
 
-    /// Keeps connections until the service stops.
+    /// Keeps connections open until the service stops.
     func run() async throws {
-        // Cancelled it is at an end as well.
+        // A cancellation stops the service as well, so the error is ignored.
         try? await gracefulShutdown()
-        // Closed with requests under way it says so; there is nobody left whom that would help.
+        // The error about open requests is ignored, because the service has stopped.
         try? await shutdown()
     }
 
     func shutdown() async throws { try await client.shutdown() }
 }
 
-/// `application/x-www-form-urlencoded` and queries: all but letters, digits and `-._~` is percent-encoded.
+/// The encoding of `application/x-www-form-urlencoded` and queries: all but letters, digits and `-._~` is
+/// percent-encoded.
 enum FormCoding {
     static func encode(_ text: String) -> String { ServiceClient.percentEncoded(text) }
 
-    /// Fields as a form has them; those without a value are left out.
+    /// Returns the encoded fields; fields without a value are omitted.
     static func fields(_ fields: KeyValuePairs<String, String?>) -> String {
         fields.compactMap { name, value in value.map { "\(encode(name))=\(encode($0))" } }.joined(separator: "&")
     }
 
-    /// An address with these fields added to its query.
+    /// Returns the URL with the fields added to its query.
     static func url(_ base: String, adding fields: KeyValuePairs<String, String?>) -> String {
         base + (base.contains("?") ? "&" : "?") + self.fields(fields)
     }

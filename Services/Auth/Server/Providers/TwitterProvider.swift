@@ -1,18 +1,18 @@
 import Foundation
 import Wire
 
-/// Twitter's OAuth 2.0 with PKCE.
+/// Sign-in with Twitter by OAuth 2.0 with PKCE.
 ///
-/// A bare access token is not taken: Twitter tells nobody which application it was given to, so one that somebody gave
-/// to another application would sign that application in here.
+/// Access tokens are rejected as a proof. Twitter does not report which application a token was issued to, so another
+/// application could sign in with its users' tokens.
 struct TwitterProvider: IdentityProvider {
     struct Settings: Sendable {
         /// `https://api.twitter.com`.
         var url: String
-        /// Where people agree: `https://x.com`.
+        /// The host of the consent page: `https://x.com`.
         var pageURL: String
         var client: String
-        /// None for an application that is registered as a public one.
+        /// Nil for an application that is registered as a public client.
         var secret: String?
     }
 
@@ -31,7 +31,7 @@ struct TwitterProvider: IdentityProvider {
 
     func identify(_ proof: IdentityProof) async throws -> ProviderProfile {
         guard case .code(let code) = proof else {
-            throw APIError.invalid("code", "twitter is signed in with by a code", code: "unsupported_proof")
+            throw APIError.invalid("code", "sign-in with twitter requires a code", code: "unsupported_proof")
         }
         let granted = try await calls.post(
             "\(settings.url)/2/oauth2/token",
@@ -43,7 +43,7 @@ struct TwitterProvider: IdentityProvider {
         )
         guard granted.isSuccess, let token = granted.json["access_token"]?.text else {
             guard granted.status == 400, granted.json["error"]?.text != "unauthorized_client" else {
-                throw calls.unavailable("it answered \(granted.status) to a code")
+                throw calls.unavailable("code exchange failed with status \(granted.status)")
             }
             throw ProofError.code
         }
@@ -54,7 +54,7 @@ struct TwitterProvider: IdentityProvider {
         let fields: KeyValuePairs<String, String?> = ["user.fields": "name,profile_image_url,confirmed_email"]
         let me = try await calls.get(FormCoding.url("\(settings.url)/2/users/me", adding: fields), bearer: token)
         guard me.isSuccess, let data = me.json["data"], let id = data["id"]?.text else {
-            throw calls.unavailable("it answered \(me.status) about a token of its own")
+            throw calls.unavailable("profile request failed with status \(me.status)")
         }
         let email = data["confirmed_email"]?.text
         return ProviderProfile(

@@ -19,7 +19,8 @@ struct AccountRoutes {
     }
 
     func register(request: Request, context: SuiteContext) async throws -> JSONResponse<RegistrationResult> {
-        // Elsewhere a bad credential is as none; here it would make a second account where one was to be named.
+        // On other routes an invalid credential counts as none. Here that would create a second account instead of
+        // registering the anonymous one.
         let requester =
             try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
         var draft = try await request.decode(as: AccountDraft.self, context: context)
@@ -43,7 +44,7 @@ struct AccountRoutes {
 }
 
 extension AccountDraft: FormDecodable {
-    /// A form sends the fields that were left blank too.
+    /// Removes empty fields, because a form also sends the fields that the user left blank.
     fileprivate mutating func dropEmptyFields() {
         if username == "" { username = nil }
         if email == "" { email = nil }

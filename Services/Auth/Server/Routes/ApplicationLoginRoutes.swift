@@ -4,7 +4,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/1/auth`: how people of a customer's application sign in (seed diuit).
+/// Serves `/1/auth`: sign-in of the users of customers' applications (seed diuit).
 struct ApplicationLoginRoutes {
     let logins: ApplicationLogins
     let clientInfo: ClientInfoReader
@@ -24,7 +24,7 @@ struct ApplicationLoginRoutes {
         return try .secret(await logins.login(draft, header(of: request), from: caller))
     }
 
-    /// Two of a kind are as none: which of them counts is nobody's to guess.
+    /// Reads the application's headers; a header that occurs twice counts as absent, because it is ambiguous.
     private func header(of request: Request) -> ApplicationLogins.Header {
         func only(_ name: HTTPField.Name) -> String? {
             let values = request.headers[values: name]
@@ -35,7 +35,7 @@ struct ApplicationLoginRoutes {
 }
 
 extension HTTPField.Name {
-    // Names of RFC 9110's token characters alone always parse.
+    // A name that consists of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let applicationID = HTTPField.Name("x-diuit-application-id")!
     // swift-format-ignore: NeverForceUnwrap

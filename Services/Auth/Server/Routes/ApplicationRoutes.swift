@@ -4,7 +4,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/applications`: for the owner of each application, and for administrators.
+/// Serves `/applications` to each application's owner and to administrators.
 struct ApplicationRoutes {
     let applications: Applications
     let deletions: ApplicationDeletions
@@ -95,9 +95,9 @@ struct ApplicationRoutes {
         return JSONResponse(try await pushSetups.change(changes, of: application))
     }
 
-    /// The application that the path names.
+    /// Returns the application id of the path.
     ///
-    /// - Throws: `application_not_found` unless the caller owns it or is an administrator.
+    /// - Throws: `application_not_found` unless the caller owns the application or is an administrator.
     private func application(_ context: UserContext, includingDeleted: Bool = false) async throws -> String {
         let application = try context.path("id")
         try await applications.authorize(application, for: context.identity, includingDeleted: includingDeleted)

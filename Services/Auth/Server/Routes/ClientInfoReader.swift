@@ -5,9 +5,9 @@ import NIOCore
 import ServiceHost
 import Wire
 
-/// Says what is known of the client behind a request.
+/// Reads the address, user agent and language of a request's client.
 struct ClientInfoReader: Sendable {
-    /// Whose `X-Forwarded-For` is believed.
+    /// The addresses of gateways, whose `X-Forwarded-For` is trusted.
     let gateway: AddressRanges
     let texts: AuthTexts
 
@@ -29,7 +29,7 @@ struct ClientInfoReader: Sendable {
 }
 
 extension Response {
-    /// An answer that nobody on the way may keep (RFC 6749, section 5.1).
+    /// Returns a response that no intermediary or browser may cache (RFC 6749, section 5.1).
     static func secret(_ value: some Encodable) throws -> Response {
         var response = try Response.json(value)
         response.headers[.cacheControl] = "no-store"
@@ -38,7 +38,7 @@ extension Response {
 }
 
 extension HTTPField.Name {
-    // A name of RFC 9110's token characters alone always parses.
+    // A name that consists of RFC 9110's token characters always parses.
     // swift-format-ignore: NeverForceUnwrap
     fileprivate static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

@@ -5,9 +5,9 @@ import Hummingbird
 import Messages
 import NIOCore
 
-/// The page that a link in a mail leads to where no app has one of its own, in each language.
+/// The page that email links open if the client app has no page of its own, in each language.
 ///
-/// Looking at it changes nothing, as programs do that look at every link in a mail; its button does.
+/// A GET changes nothing, because mail scanners follow every link; only the page's button does.
 struct EmailLinkPage: Sendable {
     private let texts: AuthTexts
     private let pages: [LanguageTag: ByteBuffer]
@@ -21,8 +21,8 @@ struct EmailLinkPage: Sendable {
             pages[language] = ByteBuffer(string: Self.page(template, texts, in: language))
         }
         self.pages = pages
-        // Its own script and style and nothing else, and only to where it came from. No text is in either of them, so
-        // that all languages share the hashes.
+        // Allows only the page's own script and style, and requests only to its own origin. Neither contains text, so
+        // all languages share the hashes.
         policy = """
             default-src 'none'; script-src \(Self.source("script", of: template)); \
             style-src \(Self.source("style", of: template)); \
@@ -30,7 +30,6 @@ struct EmailLinkPage: Sendable {
             """
     }
 
-    /// The page in the language that the browser asks for.
     func response(to request: Request) -> Response {
         let language = texts.language(accepting: request.headers[.acceptLanguage])
         let body = pages[language] ?? ByteBuffer()
@@ -45,7 +44,7 @@ struct EmailLinkPage: Sendable {
         )
     }
 
-    /// Replaces each `%%key%%` of the template by a text, and `%%lang%%` by the language.
+    /// Replaces each `%%key%%` of the template by its text, and `%%lang%%` by the language.
     private static func page(_ template: String, _ texts: AuthTexts, in language: LanguageTag) -> String {
         template.components(separatedBy: "%%").enumerated().reduce(into: "") { page, part in
             guard part.offset % 2 == 1 else {
@@ -56,7 +55,6 @@ struct EmailLinkPage: Sendable {
         }
     }
 
-    /// Text for an element or an attribute in quotation marks.
     private static func escaped(_ text: String) -> String {
         text.reduce(into: "") { escaped, character in
             switch character {
@@ -69,7 +67,7 @@ struct EmailLinkPage: Sendable {
         }
     }
 
-    /// What a policy names an inline element by (CSP level 2): the hash of what is between its tags.
+    /// Returns the CSP level 2 source of an inline element: the hash of the content between its tags.
     static func source(_ element: String, of page: String) -> String {
         guard let begin = page.range(of: "<\(element)>"), let end = page.range(of: "</\(element)>") else {
             return "'none'"

@@ -21,7 +21,7 @@ struct ExportRoutes {
             let output = Output(writer)
             try await exports.write(user) { try await output.writer.write($0) }
             try await output.writer.finish(nil)
-            // Taken until the last byte is on its way.
+            // Holds the export slot until the last byte was written.
             withExtendedLifetime(slot) {}
         }
         return Response(status: .ok, headers: Self.headers, body: body)
@@ -32,7 +32,7 @@ struct ExportRoutes {
         .cacheControl: "no-store",
     ]
 
-    /// The writer of an answer, for those who hold it rather than being lent it.
+    /// Holds the response's writer for an escaping closure, because an `inout` parameter cannot be captured.
     private final class Output {
         var writer: any ResponseBodyWriter
 

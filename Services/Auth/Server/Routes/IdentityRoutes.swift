@@ -5,7 +5,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/auth/identities`: signing in by accounts elsewhere.
+/// Serves `/auth/identities`: sign-in with external providers.
 struct IdentityRoutes {
     let identities: Identities
     let consents: Consents
@@ -22,7 +22,7 @@ struct IdentityRoutes {
     }
 
     func signIn(request: Request, context: SuiteContext) async throws -> Response {
-        // As with a registration, a bad credential would make a second account where one was to be linked.
+        // As in registration, ignoring an invalid credential would create a second account instead of linking this one.
         let requester =
             try Credential(request.headers) == nil ? nil : try await credentials.identity(of: request.headers)
         let draft = try await request.decode(as: IdentityDraft.self, context: context)
@@ -62,7 +62,7 @@ struct IdentityRoutes {
 }
 
 extension Response {
-    /// Sends a browser on by GET, and tells nobody where it was: codes are in the addresses.
+    /// Redirects a browser with GET and no referrer, because the URLs contain codes.
     fileprivate static func seeOther(to url: String) -> Response {
         Response(
             status: .seeOther,

@@ -44,7 +44,11 @@ struct InternalRoutes {
     func findSessions(request: Request, context: InternalContext) async throws -> JSONResponse<KnownSessions> {
         let hashes = try request.queries("token")
         guard hashes.count <= KnownSessions.maximum else {
-            throw APIError.invalid("token", "at most \(KnownSessions.maximum) at a time", code: "too_many")
+            throw APIError.invalid(
+                "token",
+                "at most \(KnownSessions.maximum) tokens per request are allowed",
+                code: "too_many"
+            )
         }
         var sessions = try await credentials.sessions(of: hashes)
         // Only conversations registers devices, so no other service receives a push token.
@@ -62,7 +66,11 @@ struct InternalRoutes {
     ) async throws -> JSONResponse<KnownApplicationKeys> {
         let names = try request.queries("key")
         guard names.count <= KnownApplicationKeys.maximum else {
-            throw APIError.invalid("key", "at most \(KnownApplicationKeys.maximum) at a time", code: "too_many")
+            throw APIError.invalid(
+                "key",
+                "at most \(KnownApplicationKeys.maximum) keys per request are allowed",
+                code: "too_many"
+            )
         }
         return JSONResponse(KnownApplicationKeys(keys: try await credentials.applicationKeys(names)))
     }
@@ -76,7 +84,7 @@ struct InternalRoutes {
     }
 
     func listApplications(request: Request, context: InternalContext) async throws -> Page<CustomerApplication> {
-        // A cursor is its reader's own, and the operator is no user.
+        // A cursor is bound to the user who lists; the operator is not a user, so this id stands for them.
         let reader = User.ID(application: RoostApplication.id, user: "operator")
         return try await applications.list(by: reader, limit: request.limit(), cursor: request.query("cursor"))
     }

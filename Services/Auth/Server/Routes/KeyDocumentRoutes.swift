@@ -6,20 +6,23 @@ import NIOCore
 import ServiceHost
 import Wire
 
-/// Serves what anybody needs to verify our tokens: `/.well-known/jwks.json` and the documents that point to it.
+/// Serves the documents with which clients verify Roost's tokens: `/.well-known/jwks.json` and the metadata that names
+/// it.
 struct KeyDocumentRoutes {
     let keys: SigningKeys
     let publicURL: String
 
-    /// Only what is so: there is no authorization or token endpoint, so none is named (RFC 8414, section 2).
+    /// The server metadata.
+    ///
+    /// Auth has no authorization or token endpoint, so it names none (RFC 8414, section 2).
     private struct Metadata: Encodable {
         var issuer: String
         var jwks_uri: String
         var service_documentation: String
         var revocation_endpoint: String
-        /// Who has a token may end it.
+        /// Possession of the token is enough to revoke it.
         var revocation_endpoint_auth_methods_supported = ["none"]
-        /// For services of the suite, by their own tokens.
+        /// Only for services of the suite, which authenticate with their own tokens.
         var introspection_endpoint: String
         var userinfo_endpoint: String
         var response_types_supported: [String] = []
@@ -54,15 +57,15 @@ struct KeyDocumentRoutes {
 }
 
 extension Response {
-    /// A document that may be kept for five minutes; 304 to whoever has it (RFC 9110, section 13.1.2).
+    /// Returns a document that may be cached for five minutes, or 304 if the client has it (RFC 9110, section 13.1.2).
     fileprivate static func cached(_ value: some Encodable, for request: Request) throws -> Response {
         let body = try WireJSON.encoder(sortedKeys: true).encode(value)
         let tag = "\"\(Base64URL.encode(Data(SHA256.hash(data: body)).prefix(16)))\""
         var headers: HTTPFields = [.cacheControl: "public, max-age=300", .eTag: tag]
-        let known = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }
+        let clientTags = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }
             .map { $0.trimmingCharacters(in: .whitespaces) }
-        // Compared weakly, as RFC 9110 wants it here: a W/ before the tag makes no difference.
-        guard !known.contains(where: { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }) else {
+        // RFC 9110 requires weak comparison here: a `W/` before the tag is ignored.
+        guard !clientTags.contains(where: { $0 == "*" || $0 == tag || $0 == "W/\(tag)" }) else {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = "application/json; charset=utf-8"

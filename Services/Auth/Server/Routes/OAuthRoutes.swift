@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/oauth`: what OAuth 2.0 and OpenID Connect have standards for.
+/// Serves `/oauth`: the standard endpoints of OAuth 2.0 and OpenID Connect.
 struct OAuthRoutes {
     let tokens: TokenIntrospection
     let accounts: Accounts

@@ -54,7 +54,6 @@ struct OperatorRoutes {
     }
 
     func listSessions(request: Request, context: InternalContext) async throws -> Page<Session> {
-        // The newest of them.
         Page(try await sessions.list(of: user(try await account(context)), limit: 100).items)
     }
 
@@ -76,7 +75,6 @@ struct OperatorRoutes {
         )
     }
 
-    /// The account that the path names.
     private func account(_ context: InternalContext) async throws -> UUID {
         try await reports.id(of: context.path("account"))
     }

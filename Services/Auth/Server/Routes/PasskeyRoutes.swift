@@ -10,7 +10,7 @@ struct PasskeyRoutes {
     let signIns: SignIns
     let clientInfo: ClientInfoReader
 
-    /// What else is said with the browser's answer.
+    /// The fields that a client sends next to the browser's WebAuthn response.
     private struct ExtraFields: Decodable {
         var name: String?
         var deviceId: String?

@@ -7,12 +7,12 @@ import ServiceHost
 import Wire
 
 extension SignInStep where Output: Encodable {
-    /// The tokens, or the problem that says what is to be answered by a code.
+    /// Returns the tokens, or a problem with the challenge that the client answers with a second-factor code.
     func response(requestID: String) throws -> Response {
         switch self {
         case .done(let output): return try .secret(output)
         case .secondFactor(let challenge):
-            let error = APIError(.unauthenticated, "mfa_required", "this account asks for a code of its second factor")
+            let error = APIError(.unauthenticated, "mfa_required", "this account requires a second-factor code")
             var response = error.problem(requestID: requestID)
             let body = try WireJSON.encoder().encode(
                 ChallengingProblem(problem: Problem(error, requestID: requestID), challenge: challenge)
@@ -24,7 +24,7 @@ extension SignInStep where Output: Encodable {
     }
 }
 
-/// A problem with one member more, as RFC 9457 (section 3.2) lets it have.
+/// A problem with an additional member, which RFC 9457 (section 3.2) permits.
 private struct ChallengingProblem: Encodable {
     let problem: Problem
     let challenge: String

@@ -1,27 +1,27 @@
 import Foundation
 import Wire
 
-/// The name that an account signs in by and is found by.
+/// A username, with which an account signs in and is found.
 struct Username: Sendable {
     static let length = 1...64
 
-    /// As its owner writes it.
+    /// The owner's spelling.
     let text: String
-    /// What two names are compared by.
+    /// The form that comparisons use.
     let folded: String
 
-    /// - Throws: a 400 that names `username`.
+    /// - Throws: a 400 for the field `username`.
     init(_ text: String) throws {
         guard !text.isEmpty else { throw APIError.missing("username") }
         guard Self.length.contains(text.unicodeScalars.count) else {
-            throw APIError.invalid("username", "a username has 1 to 64 characters", code: "username_length")
+            throw APIError.invalid("username", "a username must have 1 to 64 characters", code: "username_length")
         }
         let folded = NameFolding.fold(text)
-        // The folded form too: a full-width ＠ folds to the plain one, which only an e-mail address may have.
+        // The folded form is checked too: a full-width ＠ folds to the plain @, which is reserved for e-mail addresses.
         guard Self.isAllowed(text), Self.isAllowed(folded) else {
             throw APIError.invalid(
                 "username",
-                "a username has no @, comma, slash, control character or outer space",
+                "a username must not contain @, comma, slash or control characters, or start or end with a space",
                 code: "username_characters"
             )
         }
@@ -37,44 +37,44 @@ struct Username: Sendable {
     }
 }
 
-/// An e-mail address, as far as its spelling can tell.
+/// An e-mail address with valid syntax.
 struct EmailAddress: Sendable {
     static let maximumLength = 254
 
     let text: String
 
-    /// - Throws: a 400 that names `email`.
+    /// - Throws: a 400 for the field `email`.
     init(_ text: String) throws {
         guard !text.isEmpty else { throw APIError.missing("email") }
         guard text.unicodeScalars.count <= Self.maximumLength else {
-            throw APIError.invalid("email", "an e-mail address has at most 254 characters", code: "email_length")
+            throw APIError.invalid("email", "an e-mail address must have at most 254 characters", code: "email_length")
         }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.count <= 64,
             parts[1].split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty }),
             !text.unicodeScalars.contains(where: { $0.properties.isWhitespace || $0.isControl || $0 == "," })
-        else { throw APIError.invalid("email", "this is no e-mail address", code: "malformed_email") }
+        else { throw APIError.invalid("email", "the e-mail address is malformed", code: "malformed_email") }
         self.text = text
     }
 }
 
-/// The name that others see.
+/// The display name that other users see.
 struct FullName: Sendable {
     static let length = 1...100
 
     let text: String
 
-    /// - Throws: a 400 that names `fullName`.
+    /// - Throws: a 400 for the field `fullName`.
     init(_ text: String) throws {
         guard !text.isEmpty else { throw APIError.missing("fullName") }
         guard Self.length.contains(text.unicodeScalars.count) else {
-            throw APIError.invalid("fullName", "a full name has 1 to 100 characters", code: "full_name_length")
+            throw APIError.invalid("fullName", "a full name must have 1 to 100 characters", code: "full_name_length")
         }
         let scalars = text.unicodeScalars
         guard !scalars.allSatisfy(\.properties.isWhitespace), !scalars.contains(where: \.isControl) else {
             throw APIError.invalid(
                 "fullName",
-                "a full name has a letter and no control character",
+                "a full name must contain a visible character and no control characters",
                 code: "full_name_characters"
             )
         }
@@ -82,19 +82,19 @@ struct FullName: Sendable {
     }
 }
 
-/// The client's own id of the device it runs on.
+/// The client's own id of the device that it runs on.
 struct DeviceID: Sendable {
     static let length = 1...255
 
     let text: String
 
-    /// - Throws: a 400 that names `deviceId`.
+    /// - Throws: a 400 for the field `deviceId`.
     init(_ text: String) throws {
         guard !text.isEmpty else { throw APIError.missing("deviceId") }
         guard Self.length.contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: \.isControl) else {
             throw APIError.invalid(
                 "deviceId",
-                "a device id has 1 to 255 characters, none of them a control character",
+                "a device id must have 1 to 255 characters and no control characters",
                 code: "malformed_device_id"
             )
         }

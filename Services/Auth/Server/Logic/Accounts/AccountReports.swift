@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// What the operator sees of accounts, which he names as he likes: by id, username or verified e-mail address.
+/// The operator's view of accounts, which are identified by id, username or verified e-mail address.
 struct AccountReports: Sendable {
     let database: PostgresPool
 
@@ -21,14 +21,18 @@ struct AccountReports: Sendable {
         return report
     }
 
-    /// - Throws: a 404 where nobody is called so.
+    /// - Throws: `account_not_found` if no account has this id, username or verified address.
     func id(of name: String) async throws -> UUID {
-        // Somebody may be called by what looks like an id; ids are what nobody has chosen, so they come first.
+        // A username may look like an id. Ids take precedence, because users cannot choose them.
         let accounts = AccountStore(db: database.reads)
         if let id = UUID(uuidString: name), try await accounts.find(id) != nil { return id }
         guard let id = try await accounts.id(named: NameFolding.fold(name)) else { throw Self.notFound }
         return id
     }
 
-    private static let notFound = APIError(.notFound, "account_not_found", "there is no account of this name")
+    private static let notFound = APIError(
+        .notFound,
+        "account_not_found",
+        "no account has this id, username or verified e-mail address"
+    )
 }

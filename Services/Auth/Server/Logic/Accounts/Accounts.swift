@@ -5,9 +5,8 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of accounts: who may be called what, and who is found by which name.
+/// The rules of accounts: registration, names and lookup.
 struct Accounts: Sendable {
-    /// The most names or ids that one request may ask for.
     static let maximumLookup = 100
 
     let database: PostgresPool
@@ -16,10 +15,10 @@ struct Accounts: Sendable {
     let emailOutbox: EmailOutbox
     let now: @Sendable () -> Date
 
-    /// Makes an account, or gives an anonymous one, if that is who asks, its name; it keeps its id, sessions and all.
+    /// Creates an account, or registers the anonymous account of the caller, which keeps its id and sessions.
     ///
-    /// An e-mail address that is somebody else's changes nothing about the answer: it is unverified, and so nobody's. What
-    /// the mail to it says is decided when it is written.
+    /// An e-mail address that another account uses does not change the response: the new address is unverified and
+    /// reserves nothing. The email's text is chosen when the outbox worker sends it.
     func register(
         _ draft: AccountDraft,
         by requester: User.ID?,
@@ -36,11 +35,11 @@ struct Accounts: Sendable {
 
         let account = try await self.account(of: requester)
         if let account, !account.isAnonymous, Self.isDone(username, email, by: account) {
-            throw APIError(.conflict, "already_registered", "this account is registered already")
+            throw APIError(.conflict, "already_registered", "this account is already registered")
         }
-        // Looked up first, since a hash is dear; the table has the last word.
+        // This check only avoids an expensive password hash; the table's constraint decides.
         if let username, try await AccountStore(db: database.reads).isTaken(username) {
-            throw APIError(.conflict, "username_taken", "this username is taken", field: "username")
+            throw APIError(.conflict, "username_taken", "this username is already in use", field: "username")
         }
         let share = HashingThreads.Share(of: caller, account: username?.folded ?? email?.folded)
         let registration = AccountStore.Registration(
@@ -55,7 +54,7 @@ struct Accounts: Sendable {
             try await database.transaction { db in
                 let store = AccountStore(db: db)
                 try await store.insert(registration, id: id, at: now())
-                // Subscribers ask for the names of a user that they do not know, but not for the language.
+                // Subscribers request the names of users that they do not know, but not the language.
                 if registration.language != nil, let account = try await store.find(id) {
                     try await events.write(UserChanged(account), in: db)
                 }
@@ -67,7 +66,7 @@ struct Accounts: Sendable {
         try await database.transaction { db in
             let store = AccountStore(db: db)
             guard try await store.register(registration, anonymous: id), let named = try await store.find(id) else {
-                throw APIError(.conflict, "already_registered", "this account is registered already")
+                throw APIError(.conflict, "already_registered", "this account is already registered")
             }
             try await events.write(UserChanged(named), in: db)
             try await verify(email, of: id, from: caller, in: db)
@@ -76,9 +75,9 @@ struct Accounts: Sendable {
         return RegistrationResult(userId: account.userId)
     }
 
-    /// Writes to the address of a registration.
+    /// Queues the verification email of a registration.
     ///
-    /// A client that has had enough mails written gets the same response.
+    /// When the client's email limit is reached, no email is queued; the response stays the same.
     private func verify(
         _ email: EmailAddress?,
         of account: UUID,
@@ -89,7 +88,8 @@ struct Accounts: Sendable {
         try await emailOutbox.write(.verify, to: email, about: account, in: db)
     }
 
-    /// Whether the account is already what is asked for: an upgrade whose answer was lost, asked for again.
+    /// Returns whether the account already has the requested name: the request repeats an upgrade whose response was
+    /// lost.
     private static func isDone(_ username: Username?, _ email: EmailAddress?, by account: Account) -> Bool {
         if let username { return account.username.map(NameFolding.fold) == username.folded }
         return account.username == nil && account.email == email?.text
@@ -113,18 +113,18 @@ struct Accounts: Sendable {
         guard let id = user.accountID else { throw Self.accountNotFound }
         return try await database.transaction { db in
             let store = AccountStore(db: db)
-            // Locked by the update of the one or the other, so that two changes come one after the other.
+            // Each of these updates locks the account's row, so concurrent changes run one after the other.
             if let username {
                 guard try await store.setUsername(of: id, to: username) != nil else {
                     guard try await store.find(id) != nil else { throw Self.accountNotFound }
                     throw APIError(
                         .conflict,
                         "anonymous_account",
-                        "an anonymous account gets its name by registering"
+                        "an anonymous account cannot change its username; register the account first"
                     )
                 }
                 try await store.deleteUsername(of: id)
-                try await store.remember(username, of: id)
+                try await store.insert(username, of: id)
             }
             if changes.fullName != .unchanged { _ = try await store.setFullName(of: id, to: fullName) }
             if changes.language.isGiven { try await store.setLanguage(of: id, to: language?.description) }
@@ -137,20 +137,20 @@ struct Accounts: Sendable {
         }
     }
 
-    /// The accounts of exactly these names, in the order asked for; a name that is nobody's is left out.
+    /// Returns the accounts with exactly these names, in the requested order; unknown names are omitted.
     ///
-    /// To people of a customer's application nobody is there: names are of Roost's own accounts alone.
+    /// The result is empty for users of customers' applications, because usernames belong to Roost's own application.
     func find(named names: [String], by requester: User.ID) async throws -> Page<UserSummary> {
         guard !names.isEmpty else { throw APIError.missing("username") }
         guard names.count <= Self.maximumLookup else {
-            throw APIError.invalid("username", "at most \(Self.maximumLookup) names at a time", code: "too_many")
+            throw APIError.invalid("username", "at most \(Self.maximumLookup) names are allowed", code: "too_many")
         }
         guard !names.contains("") else { throw APIError.missing("username") }
         guard names.allSatisfy({ $0.unicodeScalars.count <= Username.length.upperBound }) else {
-            throw APIError.invalid("username", "a username has 1 to 64 characters", code: "username_length")
+            throw APIError.invalid("username", "a username must have 1 to 64 characters", code: "username_length")
         }
         guard requester.isRoostUser else { return Page([]) }
-        // An @ makes an e-mail address of it, and those are nobody's business.
+        // A name with @ is an e-mail address, and users must not find others by address.
         let folded = names.map(NameFolding.fold).filter { !$0.contains("@") }
         let found = try await AccountStore(db: database.reads).summaries(named: folded)
         var users: [UserSummary] = []
@@ -158,18 +158,20 @@ struct Accounts: Sendable {
         return Page(users)
     }
 
-    /// Returns those of these users that exist, for other services: accounts of Roost's own application, also anonymous
-    /// ones, and users of a customer's application who have a session.
+    /// Returns those of the users that exist, for other services.
+    ///
+    /// For Roost's own application these are all accounts, anonymous ones included. For a customer's application these
+    /// are the users with a session.
     func find(ids: [String], of application: String) async throws -> Page<UserSummary> {
         guard ids.count <= Self.maximumLookup else {
-            throw APIError.invalid("userId", "at most \(Self.maximumLookup) ids at a time", code: "too_many")
+            throw APIError.invalid("userId", "at most \(Self.maximumLookup) ids are allowed", code: "too_many")
         }
         guard application == RoostApplication.id else {
-            let known = try await SessionStore(db: database.reads).users(among: ids, of: application, now: now())
-            return Page(known.map { UserSummary(userId: $0, username: nil, fullName: nil) })
+            let users = try await SessionStore(db: database.reads).users(among: ids, of: application, now: now())
+            return Page(users.map { UserSummary(userId: $0, username: nil, fullName: nil) })
         }
-        let known = ids.compactMap { id in UUID(uuidString: id).flatMap { $0.wire == id ? $0 : nil } }
-        return Page(try await AccountStore(db: database.reads).summaries(ids: known))
+        let uuids = ids.compactMap { id in UUID(uuidString: id).flatMap { $0.wire == id ? $0 : nil } }
+        return Page(try await AccountStore(db: database.reads).summaries(ids: uuids))
     }
 
     private func account(of user: User.ID?) async throws -> Account? {
@@ -180,15 +182,18 @@ struct Accounts: Sendable {
     private static let missingUsername = APIError(
         .invalid,
         "missing_field",
-        "The field \"username\" is missing. It may be left out only if there is an \"email\".",
+        "the field \"username\" is missing; it is optional only with an \"email\"",
         field: "username"
     )
-    static let externalAccount = APIError(.forbidden, "external_account", "this account is kept by another application")
-    static let accountNotFound = APIError(.notFound, "account_not_found", "there is no such account")
+    static let externalAccount = APIError(
+        .forbidden,
+        "external_account",
+        "users of a customer's application cannot use this endpoint"
+    )
+    static let accountNotFound = APIError(.notFound, "account_not_found", "the account does not exist")
 }
 
 extension UserChanged {
-    /// What an account has now.
     init(_ account: Account, pictureUrl: String? = nil, changesNames: Bool = true) {
         self.init(
             applicationId: RoostApplication.id,
@@ -203,12 +208,12 @@ extension UserChanged {
 }
 
 extension User.ID {
-    /// The id of the account, if it is one of Roost's own.
+    /// The account's id, if the user belongs to Roost's own application.
     var accountID: UUID? { isRoostUser ? UUID(uuidString: user) : nil }
 
-    /// The same, of who must have one here.
+    /// Returns the account's id.
     ///
-    /// - Throws: a 403 for somebody whose account another application keeps.
+    /// - Throws: `external_account` for a user of a customer's application.
     func requireAccountID() throws -> UUID {
         guard let accountID else { throw Accounts.externalAccount }
         return accountID

@@ -4,7 +4,7 @@ import Logging
 import Postgres
 import Wire
 
-/// Who may administer the suite: those whom the operator names.
+/// The rights to administer the suite, which the operator grants and revokes.
 struct Administrators: Sendable {
     let database: PostgresPool
     let sessionRevocations: SessionRevocations
@@ -16,7 +16,7 @@ struct Administrators: Sendable {
         Page(try await AdministratorStore(db: database.reads).list())
     }
 
-    /// Lets somebody's next tokens say so; those that are out stay as they are.
+    /// Grants the right, which the user's next tokens contain; tokens issued before do not change.
     func grant(_ name: AdministratorName) async throws -> Administrator {
         let granted = try await database.transaction { db in
             let store = AdministratorStore(db: db)
@@ -30,12 +30,12 @@ struct Administrators: Sendable {
         return granted
     }
 
-    /// Takes it back at once: the tokens that say so are of sessions that end with it.
+    /// Revokes the right at once: all sessions of the user end, and with them the tokens that contain the right.
     func revoke(_ name: AdministratorName) async throws {
         let id = try await database.transaction { db in
             let id = try await account(name, in: db)
             guard try await AdministratorStore(db: db).delete(id) else {
-                throw APIError(.notFound, "administrator_not_found", "this account does not administer the suite")
+                throw APIError(.notFound, "administrator_not_found", "this account has no administrator rights")
             }
             try await audit.record(.administrationRevoked, of: id, in: db)
             try await sessionRevocations.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db)
@@ -52,5 +52,9 @@ struct Administrators: Sendable {
         return id
     }
 
-    private static let notFound = APIError(.notFound, "account_not_found", "there is no account of this name")
+    private static let notFound = APIError(
+        .notFound,
+        "account_not_found",
+        "no account has this username or verified e-mail address"
+    )
 }

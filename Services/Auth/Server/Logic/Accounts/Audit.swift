@@ -5,16 +5,19 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What is noted of what happens to accounts, and who may read it: the owner, and the operator.
+/// The recording of security events of accounts, which the owner and the operator can read.
 ///
-/// It is noted in the transaction that makes it so. A customer's people have their account elsewhere, and their account server
-/// knows what happens to it.
+/// An event is recorded in the transaction of the change. Users of customers' applications have no events here, because
+/// their accounts belong to the customer's account server.
 struct Audit: Sendable {
     let events: EventOutbox
     let emailOutbox: EmailOutbox
     let now: @Sendable () -> Date
 
-    /// Notes something of an account; of none, the same is done and nothing noted, so that nobody tells the two apart.
+    /// Records an event of an account.
+    ///
+    /// Without an account, the same statements run and record nothing, so that response times do not reveal which
+    /// accounts exist.
     func record(
         _ kind: SecurityEvent.Kind,
         of account: UUID?,
@@ -34,7 +37,7 @@ struct Audit: Sendable {
         try await AuditStore(db: db).insert(entry, of: account)
     }
 
-    /// Notes what its owner has done to an account, in a session of his.
+    /// Records an event that the owner caused in a session.
     func record(
         _ kind: SecurityEvent.Kind,
         by identity: Identity,
@@ -46,7 +49,10 @@ struct Audit: Sendable {
         try await record(kind, of: identity.user.accountID, by: caller, session: session, detail: detail, in: db)
     }
 
-    /// Notes that a session was opened; on a device that is new to somebody who has others, these are told, and he by mail.
+    /// Records a sign-in.
+    ///
+    /// If the user has signed in before and the device is new, the user's other devices receive an event and the owner
+    /// an email.
     func record(
         signIn session: SessionStore.Record,
         of account: UUID,
@@ -56,7 +62,7 @@ struct Audit: Sendable {
         async throws
     {
         let store = AuditStore(db: db)
-        let known = try await store.deviceHistory(
+        let history = try await store.deviceHistory(
             of: account,
             deviceID: session.deviceID,
             userAgent: session.userAgent
@@ -70,15 +76,15 @@ struct Audit: Sendable {
             address: caller.address?.description
         )
         try await store.insert(entry, of: account)
-        guard known.hasSignedInBefore, !known.isDeviceKnown else { return }
+        guard history.hasSignedInBefore, !history.isDeviceKnown else { return }
         try await events.write(NewDeviceSignIn(session), in: db)
-        // Nobody rings: a mail that waits is found within a second of the commit.
+        // The outbox worker is not notified here: it finds the email within a second of the commit.
         try await emailOutbox.sendNotice(.newDeviceSignIn, toOwnerOf: account, in: db)
     }
 
-    /// Notes that sessions have ended, whosever they were.
+    /// Records the end of sessions; sessions of customers' applications are skipped.
     func record(_ kind: SecurityEvent.Kind, ended: [RevocationStore.Ended], in db: any PostgresExecutor) async throws {
-        let own = ended.compactMap { one in one.user.accountID.map { (id: one.record.session, account: $0) } }
+        let own = ended.compactMap { end in end.user.accountID.map { (id: end.record.session, account: $0) } }
         try await AuditStore(db: db).insert(kind, ofSessions: own, at: now())
     }
 }

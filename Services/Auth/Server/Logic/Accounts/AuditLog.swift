@@ -4,7 +4,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What was noted of an account, page by page, the newest first.
+/// The paged list of an account's security events, newest first.
 struct AuditLog: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner
@@ -23,7 +23,6 @@ struct AuditLog: Sendable {
     }
 }
 
-/// The place of an entry in the list.
 private struct Cursor: Codable {
     var entry: Int64
 }

@@ -6,21 +6,22 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What is waited for when somebody was deleted: that every service which is told of it answers that nothing is left.
+/// The tracking of deletions until every service that receives the deletion event has confirmed that no data is left.
 ///
-/// A request that was let in a moment before may write something a moment after. So people of Roost's own are asked about
-/// twice: once at once, and once more when all have answered and nothing that was under way then can be still. A customer's
-/// person may come back by the same name at once, and be wiped by the second time; of him the first is the last.
+/// A request that was admitted just before the deletion may write data just after it. Services therefore delete a Roost
+/// user's data twice: at once, and again after all confirmed and `secondPassDelay` passed. A customer's user may sign
+/// in again under the same id at once, and a second pass would delete the new data. For such users there is only one
+/// pass.
 struct DeletionJobs: Sendable {
     let database: PostgresPool
     let events: EventOutbox
-    /// Seconds that whatever was under way when somebody went may take to its end.
+    /// Seconds after which every request that was running at the deletion has finished.
     let secondPassDelay: Int
     let setAside: SetAside
     let logger: Logger
     let now: @Sendable () -> Date
-    private let waiting = Gauge(label: "roost_auth_deletions_pending")
-    private let oldest = Gauge(label: "roost_auth_deletions_oldest_age_seconds")
+    private let pendingCount = Gauge(label: "roost_auth_deletions_pending")
+    private let oldestAge = Gauge(label: "roost_auth_deletions_oldest_age_seconds")
 
     init(
         database: PostgresPool,
@@ -38,7 +39,9 @@ struct DeletionJobs: Sendable {
         self.now = now
     }
 
-    /// Tells the services, in the transaction in which somebody ceases to be; where nobody is told, there is no waiting.
+    /// Starts a user's deletion in the services, in the transaction that deletes the user.
+    ///
+    /// Without subscribers there is no job.
     func begin(_ user: User.ID, in db: any PostgresExecutor) async throws {
         let services = events.subscribers(of: UserDeleted.self)
         guard !services.isEmpty else { return }
@@ -52,9 +55,9 @@ struct DeletionJobs: Sendable {
         try await publish(record.deletionJob, user, in: db)
     }
 
-    /// Has the services delete all data of an application, in the transaction that begins its deletion.
+    /// Starts the deletion of an application's data in the services, in the transaction that begins the deletion.
     ///
-    /// The second round deletes what requests wrote that were running when the first began.
+    /// The second round deletes data of requests that were running when the first round began.
     func begin(application: String, in db: any PostgresExecutor) async throws {
         let services = events.subscribers(of: ApplicationDeleted.self)
         guard !services.isEmpty else { return }
@@ -68,15 +71,15 @@ struct DeletionJobs: Sendable {
         try await publish(record.deletionJob, record.user, in: db)
     }
 
-    /// An answer, in the transaction that notes its event.
+    /// Records a service's confirmation, in the transaction that records its event.
     func recordCompletion(_ completion: UserDeletionCompleted, _ event: Event, in db: PostgresTransaction) async throws
     {
         try await DeletionJobStore(db: db).record(completionBy: completion.service, to: completion.deletionJob)
     }
 
-    /// Starts the last round of each deletion that all services have answered, or ends the deletion.
+    /// Starts the last round of each deletion that all services have confirmed, or completes the deletion.
     ///
-    /// A deletion that fails delays no other.
+    /// A deletion that fails does not delay others.
     func advance() async throws {
         try await setAside.drain(
             .deletionJob,
@@ -85,8 +88,8 @@ struct DeletionJobs: Sendable {
             advance(with:in:)
         )
         let lag = try await DeletionJobStore(db: database.reads).lag()
-        waiting.record(lag.deletionJobs)
-        oldest.record(lag.oldest.map { now().timeIntervalSince($0) } ?? 0)
+        pendingCount.record(lag.deletionJobs)
+        oldestAge.record(lag.oldest.map { now().timeIntervalSince($0) } ?? 0)
     }
 
     private func advance(with done: DeletionJobStore.Record, in db: PostgresTransaction) async throws {
@@ -102,7 +105,7 @@ struct DeletionJobs: Sendable {
             try await store.delete(done.deletionJob.id)
         }
         logger.info(
-            "services have wiped a deleted person",
+            "services confirmed a deletion round",
             metadata: [
                 "deletion_job": "\(done.deletionJob.id.wire)", "round": "\(done.deletionJob.round)",
                 "seconds": "\(Int(now().timeIntervalSince(done.startedAt)))",
@@ -110,7 +113,6 @@ struct DeletionJobs: Sendable {
         )
     }
 
-    /// The departures that wait longest, for the operator.
     func list() async throws -> Page<PendingDeletion> {
         Page(try await DeletionJobStore(db: database.reads).list(limit: 100))
     }

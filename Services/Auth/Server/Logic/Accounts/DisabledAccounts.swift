@@ -4,7 +4,8 @@ import Logging
 import Postgres
 import Wire
 
-/// Accounts that the operator has shut: signed out everywhere, and nobody signs in to them, until he opens them again.
+/// The accounts that the operator has disabled: their sessions end, and sign-in is blocked until the operator enables
+/// them.
 struct DisabledAccounts: Sendable {
     let database: PostgresPool
     let sessionRevocations: SessionRevocations
@@ -12,11 +13,11 @@ struct DisabledAccounts: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// One that is disabled already stays as it is.
+    /// Disables an account; a disabled account stays as it is.
     func disable(_ id: UUID) async throws {
         try await database.transaction { db in
             let accounts = AccountStore(db: db)
-            // Whoever signs in holds the account, so no session is opened behind the end of the others.
+            // Sign-ins lock the account too, so no session opens after all have ended.
             guard try await accounts.lock(id) else { throw Accounts.accountNotFound }
             if try await accounts.disable(id, at: now()) { try await audit.record(.disabled, of: id, in: db) }
             try await sessionRevocations.endAll(of: User.ID(application: RoostApplication.id, user: id.wire), in: db)

@@ -6,12 +6,12 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// The deletion of customers' applications: keys and sign-in end at once, then the sessions, then the data of all users in
+/// The deletion of customers' applications: keys and sign-in end at once, then the sessions, then all user data in
 /// every service.
 ///
-/// The row of the application stays until all of that is done, so an interrupted deletion continues after a restart.
+/// The application's row remains until the deletion is complete, so an interrupted deletion continues after a restart.
 struct ApplicationDeletions: Sendable {
-    /// The tables with rows of applications that refer to nothing but the application.
+    /// The tables whose rows belong to an application and reference no other table.
     private static let tables = ["application_users", "spent_nonces", "push_credentials"]
 
     let database: PostgresPool
@@ -21,16 +21,16 @@ struct ApplicationDeletions: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Begins the deletion of an application; one that has begun already goes on.
+    /// Starts the deletion of an application; a deletion that has already started continues.
     func begin(_ application: String) async throws {
         let isNew = try await database.transaction { db in
             let store = ApplicationStore(db: db)
             guard try await store.beginDeletion(of: application, at: now()) else { return false }
-            // A sign-in holds its key until it is committed, and later ones find the key revoked.
+            // A sign-in locks its key until the commit, and later sign-ins find the key revoked.
             for key in try await store.revokeAllKeys(of: application, at: now()) {
-                guard let known = ApplicationKey(application: application, id: key) else { continue }
+                guard let applicationKey = ApplicationKey(application: application, id: key) else { continue }
                 sessionRevocations.announce(
-                    [try await RevocationStore(db: db).insert(known.session, at: now())],
+                    [try await RevocationStore(db: db).insert(applicationKey.session, at: now())],
                     after: db
                 )
             }
@@ -38,15 +38,15 @@ struct ApplicationDeletions: Sendable {
             return true
         }
         guard isNew else { return }
-        logger.notice("application deletion begun", metadata: ["application": "\(application)"])
-        // The rest, if there are more sessions, ends within a second.
+        logger.notice("application deletion started", metadata: ["application": "\(application)"])
+        // The background task ends the remaining sessions within a second.
         _ = try await sessionRevocations.endBatch(ofApplication: application)
     }
 
-    /// Continues all deletions once; one that fails delays no other.
+    /// Advances every pending deletion once; a deletion that fails does not delay others.
     func clear() async throws {
         var last = ""
-        while let application = try await ApplicationStore(db: database).nextDeleted(behind: last, at: now()) {
+        while let application = try await ApplicationStore(db: database).nextDeleted(after: last, at: now()) {
             last = application
             try await setAside.each([application], of: .deletedApplication, key: { [$0] }, clear)
         }

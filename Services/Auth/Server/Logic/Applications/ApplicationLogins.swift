@@ -6,9 +6,8 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules by which people of a customer's application sign in: their account server vouches for them (seed diuit).
+/// The sign-in of users of customers' applications, with a token from the customer's account server (seed diuit).
 struct ApplicationLogins: Sendable {
-    /// What a client shows besides what its account server signed.
     struct Header: Sendable {
         var applicationID: String?
         var applicationKey: String?
@@ -20,15 +19,14 @@ struct ApplicationLogins: Sendable {
     let nonces: Nonces
     let now: @Sendable () -> Date
 
-    /// A nonce for one login.
     func nonce(_ header: Header) async throws -> NewNonce {
         NewNonce(nonce: nonces.make(for: try await application(header)))
     }
 
-    /// Opens a session that lasts as long as the account server says; the one before on the same device ends.
+    /// Opens a session until the expiry that the account server chose; the previous session on the same device ends.
     ///
-    /// The token must be RS256 by a key of this application, for this application, current, and with a nonce that was
-    /// not used: whoever sees it go by can do nothing with it.
+    /// The token must be signed with RS256 by a key of this application, name the application, be unexpired, and
+    /// contain an unused nonce. The nonce makes a captured token useless.
     func login(
         _ draft: ApplicationLoginDraft,
         _ header: Header,
@@ -54,10 +52,10 @@ struct ApplicationLogins: Sendable {
     ) async throws -> ApplicationSignIn {
         let token = try AuthToken(text)
         guard let key = try await ApplicationStore(db: database.reads).key(token.keyID, of: application) else {
-            throw AuthToken.error("unknown_key", "the auth token's kid is no key of this application")
+            throw AuthToken.error("unknown_key", "the auth token's kid does not name a key of this application")
         }
         let claims = try token.claims(signedBy: key.publicKey, for: application, now: now())
-        // Told only to who has signed with it.
+        // A revoked key is reported only after its signature was verified.
         guard !key.isRevoked else { throw Self.revokedKey }
         let nonce = try usableNonce(claims.nonce, of: application)
 
@@ -68,7 +66,7 @@ struct ApplicationLogins: Sendable {
                 throw Self.revokedKey
             }
             guard try await SpentNonceStore(db: db).insert(nonce.hash, of: application, until: nonce.until) else {
-                throw AuthToken.error("nonce_used", "the auth token's nonce was used before")
+                throw AuthToken.error("nonce_used", "the auth token's nonce has already been used")
             }
             let store = SessionStore(db: db)
             try await sessionRevocations.end(try await store.lock(of: record.user, on: device.id), in: db)
@@ -85,7 +83,8 @@ struct ApplicationLogins: Sendable {
         switch nonces.validate(nonce, of: application) {
         case .valid(let hash, let until): return (hash, until)
         case .expired: throw AuthToken.error("nonce_expired", "the auth token's nonce is older than ten minutes")
-        case .unknown: throw AuthToken.error("unknown_nonce", "the auth token's nonce was not given out here")
+        case .unknown:
+            throw AuthToken.error("unknown_nonce", "the auth token's nonce was not issued for this application")
         }
     }
 
@@ -109,20 +108,23 @@ struct ApplicationLogins: Sendable {
         )
     }
 
-    /// The application that a request is of.
+    /// Returns the application that the request's headers name.
     ///
-    /// - Throws: a 403 where there is none, or the key is not its.
+    /// - Throws: `missing_application` without both headers, `application_not_found` for an unknown application or a
+    ///   wrong key.
     private func application(_ header: Header) async throws -> String {
         guard let id = header.applicationID, let key = header.applicationKey else {
             throw APIError(
                 .forbidden,
                 "missing_application",
-                "the headers x-diuit-application-id and x-diuit-app-key are needed"
+                "the headers x-diuit-application-id and x-diuit-app-key are required"
             )
         }
-        let isKnown = (1...128).contains(id.utf8.count)
-        guard isKnown, let known = try await ApplicationStore(db: database.reads).applicationKey(of: id), known == key
-        else { throw APIError(.forbidden, "application_not_found", "there is no application of this id and key") }
+        let hasValidLength = (1...128).contains(id.utf8.count)
+        guard hasValidLength,
+            let applicationKey = try await ApplicationStore(db: database.reads).applicationKey(of: id),
+            applicationKey == key
+        else { throw APIError(.forbidden, "application_not_found", "no application has this id and key") }
         return id
     }
 
@@ -134,14 +136,13 @@ struct ApplicationLogins: Sendable {
 }
 
 extension ApplicationLoginDraft {
-    /// What the account server has signed.
     fileprivate var token: String {
         get throws {
             guard let token = authToken ?? jwt, !token.isEmpty else { throw APIError.missing("authToken") }
             guard token.utf8.count <= AuthToken.maximumLength else {
                 throw APIError.invalid(
                     authToken == nil ? "jwt" : "authToken",
-                    "an auth token has at most \(AuthToken.maximumLength) bytes",
+                    "an auth token must have at most \(AuthToken.maximumLength) bytes",
                     code: "auth_token_length"
                 )
             }

@@ -7,13 +7,15 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of customers' applications: who they are, which keys vouch for their people, and how that ends.
+/// The rules of customers' applications: their owners, their keys and their users.
 struct Applications: Sendable {
-    /// Keys in use at a time, so that one can be replaced without a gap.
+    /// The most active keys, more than one so that a key can be replaced without an interruption.
     static let maximumKeys = 10
-    /// Revoked keys that stay known, so that a server that signs with one learns that it was revoked.
+    /// The most revoked keys that are stored, so that an account server that signs with one receives `revoked_key`.
     static let maximumRevokedKeys = 100
-    /// Applications that a user may own; administrators create any number, which have no owner.
+    /// The most applications that a user may own.
+    ///
+    /// Administrators create any number, which have no owner.
     static let maximumOwned = 10
     private static let nameLength = 1...100
 
@@ -21,20 +23,19 @@ struct Applications: Sendable {
     let sessionRevocations: SessionRevocations
     let deletionJobs: DeletionJobs
     let cursors: CursorSigner
-    /// A key takes a core for a tenth of a second to make.
+    /// The threads that create keys; a key takes a tenth of a second of one core.
     let threads: HashingThreads
-    /// Whether users create applications, or administrators alone.
     let isOpen: Bool
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Creates an application, which belongs to the user who creates it, and to no user where an administrator does.
+    /// Creates an application, owned by the user who creates it; an application of an administrator has no owner.
     ///
-    /// - Throws: `admin_required` where users may not create any, `account_required` for a user who cannot sign in again by a
-    ///   name or a verified address, `too_many_applications`.
+    /// - Throws: `admin_required` if users may not create applications, `account_required` for a user who cannot sign
+    ///   in again by username or verified address, `too_many_applications`.
     func create(_ draft: ApplicationDraft, by identity: Identity) async throws -> NewApplication {
         let owner = try owner(identity)
-        // Before a key is made, which takes long; and once more under the account's lock.
+        // Checked before the slow creation of a key, and again under the account's lock.
         if let owner { try await requireCapacity(for: owner, on: database.reads) }
         let name = try Self.name(draft.name)
         let application = Self.id(bytes: 12)
@@ -49,15 +50,15 @@ struct Applications: Sendable {
             try await store.insert(id: application, name: name, key: applicationKey, owner: owner, at: now())
             _ = try await store.insert(key: key.encryptionKeyId, publicKey, to: application, limit: 1, at: now())
         }
-        logger.notice("application made", metadata: ["application": "\(application)"])
+        logger.notice("application created", metadata: ["application": "\(application)"])
         return NewApplication(applicationId: application, applicationKey: applicationKey, key: key)
     }
 
-    /// The owner of what a caller creates; nil for an administrator.
+    /// Returns the owner of an application that the caller creates; nil for an administrator.
     private func owner(_ identity: Identity) throws -> UUID? {
         if identity.isAdmin { return nil }
         guard isOpen else {
-            throw APIError(.forbidden, "admin_required", "Only administrators create applications on this server.")
+            throw APIError(.forbidden, "admin_required", "only administrators may create applications on this server")
         }
         return try identity.user.requireAccountID()
     }
@@ -68,23 +69,23 @@ struct Applications: Sendable {
             throw APIError(
                 .forbidden,
                 "account_required",
-                "An account with a username or a verified email address is required to create an application."
+                "an account with a username or a verified e-mail address is required to create an application"
             )
         }
         guard try await ApplicationStore(db: db).count(of: owner) < Self.maximumOwned else {
             throw APIError(
                 .unprocessable,
                 "too_many_applications",
-                "A user owns at most \(Self.maximumOwned) applications; delete one of them first."
+                "a user may own at most \(Self.maximumOwned) applications; delete one of them first"
             )
         }
     }
 
-    /// Lets the owner of an application and administrators pass.
+    /// Allows only the owner of the application and administrators.
     ///
-    /// An application that is being deleted counts where `includingDeleted` says so.
+    /// `includingDeleted` accepts an application that is being deleted.
     ///
-    /// - Throws: `application_not_found` for all others, who do not learn whether there is such an application.
+    /// - Throws: `application_not_found` for all others, who must not learn whether the application exists.
     func authorize(_ application: String, for identity: Identity, includingDeleted: Bool = false) async throws {
         guard let ownership = try await ApplicationStore(db: database.reads).ownership(of: application),
             includingDeleted || !ownership.isDeleted,
@@ -107,12 +108,12 @@ struct Applications: Sendable {
         }
     }
 
-    /// The keys of an application, newest first; revoked ones too, which are the latest ones.
+    /// Returns the keys of an application, newest first, including the latest revoked ones.
     func keys(of application: String) async throws -> Page<EncryptionKey> {
         Page(try await ApplicationStore(db: database.reads).keys(of: application))
     }
 
-    /// The users of an application who have signed in, in the order of their ids; with `query` those whose ids begin so.
+    /// Returns the users who have signed in, in the order of their ids; with `query`, only ids with that prefix.
     func users(
         of application: String,
         query: String?,
@@ -136,14 +137,13 @@ struct Applications: Sendable {
         return Page(shown, next: try cursors.sign(UserCursor(userId: last.userId), of: name, for: reader))
     }
 
-    /// The applications that a user owns, newest first.
+    /// Returns the applications that a user owns, newest first.
     func list(ownedBy user: User.ID, limit: Int, cursor: String?) async throws -> Page<CustomerApplication> {
-        // A user of a customer's application has no account here, and owns none.
+        // A user of a customer's application has no account here and therefore owns no application.
         guard let owner = user.accountID else { return Page([]) }
         return try await list(of: owner, by: user, limit: limit, cursor: cursor)
     }
 
-    /// All applications, newest first.
     func list(by user: User.ID, limit: Int, cursor: String?) async throws -> Page<CustomerApplication> {
         try await list(of: nil, by: user, limit: limit, cursor: cursor)
     }
@@ -163,10 +163,10 @@ struct Applications: Sendable {
         return Page(shown, next: try cursors.sign(Cursor(last), of: CustomerApplication.pluralName, for: user))
     }
 
-    /// Gives an application one more key; those it has go on until they are revoked.
+    /// Adds a key to an application; its existing keys stay valid until they are revoked.
     func addKey(to application: String) async throws -> NewEncryptionKey {
         try await require(application)
-        // Making a key takes a tenth of a second of a core.
+        // Checked before the creation of a key, which takes a tenth of a second of one core.
         let current = try await ApplicationStore(db: database.reads).keys(of: application)
         guard current.count(where: { $0.revokedAt == nil }) < Self.maximumKeys else { throw Self.tooManyKeys }
         let (key, publicKey) = try await makeKey()
@@ -186,33 +186,35 @@ struct Applications: Sendable {
             }
             try await store.deleteRevokedKeys(of: application, keeping: Self.maximumRevokedKeys)
         }
-        logger.notice("application key made", metadata: ["application": "\(application)"])
+        logger.notice("application key created", metadata: ["application": "\(application)"])
         return key
     }
 
-    /// Revokes a key: it vouches for nobody any more, and the sessions it has opened end, as does what the application's
-    /// server has signed for itself.
+    /// Revokes a key, which ends all sessions opened with it and all server tokens signed with it.
     func revokeKey(_ key: String, of application: String) async throws {
-        let noSuchKey = APIError(.notFound, "key_not_found", "there is no such key")
-        guard let known = ApplicationKey(application: application, id: key) else { throw noSuchKey }
+        let noSuchKey = APIError(.notFound, "key_not_found", "the key does not exist")
+        guard let applicationKey = ApplicationKey(application: application, id: key) else { throw noSuchKey }
         try await database.transaction { db in
             guard try await ApplicationStore(db: db).revoke(key: key, of: application, at: now()) else {
                 throw noSuchKey
             }
-            sessionRevocations.announce([try await RevocationStore(db: db).insert(known.session, at: now())], after: db)
+            sessionRevocations.announce(
+                [try await RevocationStore(db: db).insert(applicationKey.session, at: now())],
+                after: db
+            )
         }
-        // A login that holds the key is over by now, and later ones find it revoked.
+        // Logins that locked the key have committed by now, and later logins find it revoked.
         try await sessionRevocations.endAll(openedBy: key, of: application)
         logger.notice("application key revoked", metadata: ["application": "\(application)", "key": "\(key)"])
     }
 
-    /// Deletes a user: the sessions end, and every service that keeps something of him hears of it.
+    /// Deletes a user: all sessions end, and every service that stores user data receives the deletion event.
     ///
-    /// Whether one is known here makes no difference: other services may know him by name alone.
+    /// Unknown users are accepted, because other services may store a user id that never signed in.
     func deleteUser(_ user: User.ID) async throws {
         try await require(user.application)
         guard !user.user.isEmpty, user.user.unicodeScalars.count <= 255 else {
-            throw APIError(.notFound, "user_not_found", "nobody has so long a name")
+            throw APIError(.notFound, "user_not_found", "a user id must have 1 to 255 characters")
         }
         try await database.transaction { db in
             try await sessionRevocations.endAll(of: user, in: db)
@@ -230,10 +232,9 @@ struct Applications: Sendable {
     private static let tooManyKeys = APIError(
         .unprocessable,
         "too_many_keys",
-        "An application has at most \(maximumKeys) keys; revoke one of them first."
+        "an application may have at most \(maximumKeys) keys; revoke one of them first"
     )
 
-    /// A key pair: its private half for the customer, its public one to keep.
     private func makeKey() async throws -> (NewEncryptionKey, publicKey: Data) {
         try await threads.run {
             let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
@@ -244,7 +245,7 @@ struct Applications: Sendable {
         }
     }
 
-    /// Random digits that nothing has to be done about in a shell, a URL or a header.
+    /// Returns random hexadecimal digits, which need no escaping in a shell, a URL or a header.
     private static func id(bytes: Int) -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<bytes).map { _ in
@@ -256,20 +257,24 @@ struct Applications: Sendable {
     private static func name(_ text: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing("name") }
         guard nameLength.contains(text.unicodeScalars.count) else {
-            throw APIError.invalid("name", "a name has 1 to 100 characters", code: "name_length")
+            throw APIError.invalid("name", "a name must have 1 to 100 characters", code: "name_length")
         }
         guard !text.unicodeScalars.contains(where: \.isControl),
             !text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
         else {
-            throw APIError.invalid("name", "a name has a letter and no control character", code: "name_characters")
+            throw APIError.invalid(
+                "name",
+                "a name must contain a visible character and no control characters",
+                code: "name_characters"
+            )
         }
         return text
     }
 
-    private static let notFound = APIError(.notFound, "application_not_found", "there is no such application")
+    private static let notFound = APIError(.notFound, "application_not_found", "the application does not exist")
 }
 
-/// The place of an application in the list, as a cursor keeps it: to the microsecond, as the database does.
+/// The list position of an application as a cursor stores it, in microseconds like the database.
 private struct Cursor: Codable {
     var microseconds: Int64
     var id: String
@@ -284,7 +289,6 @@ private struct Cursor: Codable {
     }
 }
 
-/// A position in the list of an application's users.
 private struct UserCursor: Codable {
     var userId: String
 }

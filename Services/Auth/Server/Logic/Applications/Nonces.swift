@@ -3,19 +3,21 @@ import Foundation
 import ServiceHost
 import Wire
 
-/// Numbers that a login uses once, so that nobody can show its token again.
+/// Single-use numbers that keep a captured login token from being used again.
 ///
-/// A nonce says itself when it was given out, and bears a code of ours that binds it to its application. So nothing is
-/// kept of those that are given out, to anybody who asks; only of those that a login with a good token has used.
+/// A nonce contains its creation time and a MAC that binds it to its application. The server therefore stores nothing
+/// when it issues one; it stores only the nonces that successful logins used.
 struct Nonces: Sendable {
-    /// How long one counts, in seconds.
+    /// The lifetime of a nonce, in seconds.
     static let lifetime: TimeInterval = 600
     private static let randomSize = 16
     private static let codeSize = 16
     private static let size = 8 + randomSize + codeSize
 
     enum Validity: Hashable, Sendable {
-        /// Given out to this application, and not too long ago; whether it was spent is known by `hash`.
+        /// Issued to this application and unexpired.
+        ///
+        /// Whether it was already used is stored under `hash`.
         case valid(hash: Data, until: Date)
         case expired
         case unknown
@@ -43,7 +45,7 @@ struct Nonces: Sendable {
         }
         let (body, code) = (bytes.dropLast(Self.codeSize), bytes.suffix(Self.codeSize))
         let isOurs = keys.contains { key in
-            // Compared without an early end.
+            // Compared in constant time.
             zip(Self.code(of: body, for: application, by: key), code).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
         }
         guard isOurs else { return .unknown }

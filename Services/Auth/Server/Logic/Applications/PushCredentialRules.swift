@@ -4,17 +4,17 @@ import CryptoExtras
 import Foundation
 import Wire
 
-/// What credentials for the push services may be: each is read as who uses it will, so that a wrong one is told to who brings
-/// it, and not found out by a notification that does not go.
+/// The validation of push credentials.
 ///
-/// No message repeats any of what came.
+/// Each value is parsed as `push` will use it, so that the caller learns of an error at once, not by a notification
+/// that fails. No error message contains any part of the credentials.
 enum PushCredentialRules {
-    /// Of a key or a key file, in bytes.
+    /// The longest key or key file, in bytes.
     private static let maximumSecret = 16_384
     private static let maximumSubject = 255
     private static let minimumRSABits = 2_048
 
-    /// Apple's: a .p8 file, and the three names that go with it.
+    /// Validates Apple's credentials: a .p8 file and its three ids.
     static func apns(_ given: PushCredentials.APNs) throws -> PushCredentials.APNs {
         let key = try secret(given.key, "apns.key")
         guard let read = try? P256.Signing.PrivateKey(pemRepresentation: key) else {
@@ -31,9 +31,10 @@ enum PushCredentialRules {
         )
     }
 
-    /// Google's: the key file of a service account, as an object or as its text.
+    /// Validates Google's credentials: the key file of a service account, as an object or as a string.
     ///
-    /// Kept is what it is used by. Where a token is fetched is not among it: no file of a customer's says where we go.
+    /// Only the fields in use are stored. The token URL is not one of them, because a customer's file must not choose
+    /// the address of a request.
     static func fcm(_ given: PushSetupChanges.ServiceAccount) throws -> PushCredentials.FCM {
         let field = "fcm.serviceAccount"
         let account = try fields(of: given.serviceAccount, field)
@@ -46,7 +47,7 @@ enum PushCredentialRules {
         }
         let email = try text(account, "client_email", in: field)
         guard email.utf8.count <= 255, email.contains("@"), email.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw APIError.invalid("\(field).client_email", "\"\(field).client_email\" must be an address")
+            throw APIError.invalid("\(field).client_email", "\"\(field).client_email\" must be an e-mail address")
         }
         let key = try secret(text(account, "private_key", in: field), "\(field).private_key")
         guard let read = try? _RSA.Signing.PrivateKey(pemRepresentation: key), read.keySizeInBits >= minimumRSABits
@@ -56,17 +57,17 @@ enum PushCredentialRules {
                 "\"\(field).private_key\" must be the PEM of an RSA private key of \(minimumRSABits) bits or more"
             )
         }
-        var kept: [String: JSONValue] = [
+        var stored: [String: JSONValue] = [
             "type": .string("service_account"), "project_id": .string(project), "client_email": .string(email),
             "private_key": .string(read.pkcs8PEMRepresentation),
         ]
-        if case .string(let id) = account["private_key_id"] { kept["private_key_id"] = .string(id) }
+        if case .string(let id) = account["private_key_id"] { stored["private_key_id"] = .string(id) }
         return PushCredentials.FCM(
-            serviceAccount: String(decoding: try JSONValue.object(kept).compact(), as: UTF8.self)
+            serviceAccount: String(decoding: try JSONValue.object(stored).compact(), as: UTF8.self)
         )
     }
 
-    /// Ours at browsers' push services (RFC 8292).
+    /// Validates the application's key for browsers' push services (RFC 8292).
     static func vapid(_ given: PushCredentials.VAPID) throws -> PushCredentials.VAPID {
         let key = try secret(given.privateKey, "vapid.privateKey")
         guard let read = privateKey(key) else {
@@ -91,7 +92,7 @@ enum PushCredentialRules {
     }
 
     static func privateKey(_ text: String) -> P256.Signing.PrivateKey? {
-        // What is neither is told to who brought it.
+        // The callers report a key in neither format as an invalid field.
         guard let raw = Base64URL.decode(text) else { return try? P256.Signing.PrivateKey(pemRepresentation: text) }
         return try? P256.Signing.PrivateKey(rawRepresentation: raw)
     }
@@ -99,16 +100,16 @@ enum PushCredentialRules {
     private static func secret(_ text: String, _ field: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing(field) }
         guard text.utf8.count <= maximumSecret else {
-            throw APIError.invalid(field, "\"\(field)\" may have \(maximumSecret) bytes", code: "too_long")
+            throw APIError.invalid(field, "\"\(field)\" must have at most \(maximumSecret) bytes", code: "too_long")
         }
         return text
     }
 
-    /// Ten capital letters and digits.
+    /// Validates an id of ten capital letters and digits.
     private static func appleID(_ text: String, _ field: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing(field) }
         guard text.utf8.count == 10, text.utf8.allSatisfy(\.isCapitalOrDigit) else {
-            throw APIError.invalid(field, "\"\(field)\" must be ten capital letters and digits, as Apple shows it")
+            throw APIError.invalid(field, "\"\(field)\" must be the ten capital letters and digits that Apple shows")
         }
         return text
     }
@@ -116,7 +117,7 @@ enum PushCredentialRules {
     private static func topic(_ text: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing("apns.topic") }
         guard text.utf8.count <= 155, text.utf8.allSatisfy(\.isBundleLetter) else {
-            throw APIError.invalid("apns.topic", "\"apns.topic\" must be the bundle id of the app, as com.example.app")
+            throw APIError.invalid("apns.topic", "\"apns.topic\" must be the app's bundle id, such as com.example.app")
         }
         return text
     }
@@ -125,13 +126,17 @@ enum PushCredentialRules {
         switch value {
         case .object(let fields): return fields
         case .string(let text):
-            // Whatever is wrong with it, it is no key file.
+            // The parse error adds nothing to the message.
             guard (try? JSONValidator.check(Data(text.utf8))) != nil,
                 case .object(let fields) = try? WireJSON.decoder().decode(JSONValue.self, from: Data(text.utf8))
-            else { throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or its text") }
+            else { throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or a string that contains one") }
             return fields
         default:
-            throw APIError.invalid(field, "\"\(field)\" must be a JSON object, or its text", code: "invalid_type")
+            throw APIError.invalid(
+                field,
+                "\"\(field)\" must be a JSON object, or a string that contains one",
+                code: "invalid_type"
+            )
         }
     }
 
@@ -158,12 +163,12 @@ extension UInt8 {
             || self == UInt8(ascii: ".") || self == UInt8(ascii: "-")
     }
 
-    /// A project of a domain has it before a colon.
+    /// The id of a domain-scoped project contains the domain and a colon.
     fileprivate var isProjectLetter: Bool { isBundleLetter || self == UInt8(ascii: ":") }
 }
 
 extension PushSetup {
-    /// What may be shown of credentials that are kept.
+    /// Returns the public part of stored credentials.
     init(_ credentials: PushCredentials) throws {
         self.init(
             apns: credentials.apns.map { APNs(keyId: $0.keyId, teamId: $0.teamId, topic: $0.topic) },
@@ -181,7 +186,6 @@ extension PushSetup {
         )
     }
 
-    /// What of a key file is shown.
     private struct ServiceAccount: Decodable {
         var project_id: String
         var client_email: String

@@ -5,12 +5,12 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of an application's own credentials at the push services: they are checked when they come, kept encrypted, and
-/// told to the service `push` alone.
+/// The push credentials of applications: validated when they are set, stored encrypted, and returned only to `push`.
 ///
-/// Each is sealed for its application and its provider, so that a row that is moved to another opens there for nobody.
+/// Each value is encrypted for its application and provider, so it cannot be decrypted after it is moved to another
+/// row.
 struct PushSetups: Sendable {
-    /// What cannot be if the database is as we left it.
+    /// Errors that only a damaged database causes.
     enum Failure: Error {
         case unknownProvider(String)
     }
@@ -34,7 +34,7 @@ struct PushSetups: Sendable {
         let fcm = try changes.fcm.checked(PushCredentialRules.fcm)
         let vapid = try changes.vapid.checked(PushCredentialRules.vapid)
         let changed = try await database.transaction { db in
-            // So that of two changes at once, one comes after the other.
+            // The lock orders concurrent changes.
             guard try await ApplicationStore(db: db).lock(application) else { throw Self.notFound }
             let store = PushCredentialStore(db: db)
             try await set(apns, .apns, of: application, in: store)
@@ -42,15 +42,16 @@ struct PushSetups: Sendable {
             try await set(vapid, .vapid, of: application, in: store)
             return try credentials(try await store.list(of: application))
         }
-        let named = [apns.isGiven ? "apns" : nil, fcm.isGiven ? "fcm" : nil, vapid.isGiven ? "vapid" : nil]
+        let providers = [apns.isGiven ? "apns" : nil, fcm.isGiven ? "fcm" : nil, vapid.isGiven ? "vapid" : nil]
         logger.notice(
             "push credentials changed",
-            metadata: ["application": "\(application)", "providers": "\(named.compactMap { $0 })"]
+            metadata: ["application": "\(application)", "providers": "\(providers.compactMap { $0 })"]
         )
         return try PushSetup(changed)
     }
 
-    /// What `push` hands an application's notifications over by; nothing for one that is not known.
+    /// Returns the credentials with which `push` sends an application's notifications; empty for an unknown
+    /// application.
     func credentials(of application: String) async throws -> PushCredentials {
         try credentials(try await PushCredentialStore(db: database.reads).list(of: application))
     }
@@ -98,7 +99,7 @@ struct PushSetups: Sendable {
         "push credentials \(provider.rawValue) of \(application)"
     }
 
-    private static let notFound = APIError(.notFound, "application_not_found", "there is no such application")
+    private static let notFound = APIError(.notFound, "application_not_found", "the application does not exist")
 }
 
 extension Change {

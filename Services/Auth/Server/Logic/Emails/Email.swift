@@ -1,22 +1,19 @@
 import Foundation
 
-/// A mail that is to be written.
 struct Email: Sendable {
-    /// What it is about.
     enum Kind: String, CaseIterable, Sendable {
-        /// Has the owner of an address say that it is his.
+        /// Contains a link with which the owner of the address verifies it.
         case verify
-        /// Lets the owner of an account in again who forgot his password.
+        /// Contains a link with which the owner of the account sets a new password.
         case recover
         case passwordChanged = "password_changed"
-        /// To the address that was the account's before.
+        /// Sent to the former address of the account.
         case emailChanged = "email_changed"
         case secondFactorOn = "second_factor_enabled"
         case secondFactorOff = "second_factor_disabled"
         case passkeyAdded = "passkey_added"
-        /// An account elsewhere was linked to one that was there.
+        /// An external identity was linked to an existing account.
         case identityLinked = "identity_linked"
-        /// Somebody has signed in on a device that is new.
         case newDeviceSignIn = "new_device_sign_in"
     }
 
@@ -25,16 +22,16 @@ struct Email: Sendable {
     var address: String
     var account: UUID?
     var createdAt: Date
-    /// Tries so far, this one too.
+    /// The number of delivery attempts, including the current one.
     var attempts: Int
 }
 
-/// A link in a mail: whoever shows its token reads the mailbox that it was sent to.
+/// A link in an email; its token proves access to the mailbox.
 struct EmailLink: Sendable {
     enum Purpose: String, Sendable {
         case verify, reset
 
-        /// How long it counts, in seconds; told in the mail.
+        /// The lifetime of the link in seconds, which the email states.
         var lifetime: TimeInterval {
             switch self {
             case .verify: 86_400

@@ -4,11 +4,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// The rules of e-mail addresses: one is an account's own when its owner has followed the link that was sent there, and
-/// not before.
+/// The rules of e-mail addresses: an address belongs to an account only after a user followed the link that was sent to
+/// it.
 ///
-/// The link alone shows that the verifier reads the mailbox. With a session or the password of the account, it also shows
-/// that the verifier holds the account, so the address is proven. `EarlierCredentials` says what follows for the rest.
+/// The link alone proves that the verifier reads the mailbox. With a session or the password of the account, it also
+/// proves that the verifier holds the account, so the address is proven. `EarlierCredentials` defines the consequences.
 struct EmailAddresses: Sendable {
     let database: PostgresPool
     let emailOutbox: EmailOutbox
@@ -16,15 +16,19 @@ struct EmailAddresses: Sendable {
     let audit: Audit
     let now: @Sendable () -> Date
 
-    /// Sends a link to an address, which becomes the account's when it is followed; until then nothing changes.
+    /// Sends a link to a new address; nothing changes until the link is followed.
     ///
-    /// Answers alike for an address that is somebody else's: its owner is told instead.
+    /// The response is the same if the address belongs to another account, whose owner then receives an email instead.
     func change(_ draft: EmailDraft, by identity: Identity, from caller: ClientInfo) async throws {
         let address = try EmailAddress(draft.email)
         let id = try identity.user.requireAccountID()
         try emailOutbox.require()
         guard let account = try await AccountStore(db: database.reads).find(id), !account.isAnonymous else {
-            throw APIError(.conflict, "anonymous_account", "an anonymous account gets its address by registering")
+            throw APIError(
+                .conflict,
+                "anonymous_account",
+                "an anonymous account cannot change its e-mail address; register the account first"
+            )
         }
         try await reauthentication.require(draft.password, of: identity)
         try await emailOutbox.count(id, in: database)
@@ -37,12 +41,11 @@ struct EmailAddresses: Sendable {
         emailOutbox.notify()
     }
 
-    /// Sends another verification mail to an address, if an account has registered with it.
+    /// Sends another verification email to an address, if an account has registered with it.
     ///
-    /// Whether one has, and which, is looked up when the mail is written. What is done before the response is the same for
-    /// every address.
+    /// The account is looked up when the email is sent. The work before the response is the same for every address.
     ///
-    /// - Throws: a 422 where no mail can be sent; a 429 for a client that has requested too many mails.
+    /// - Throws: a 422 if emails are not configured; a 429 for a client that has requested too many emails.
     func resend(_ draft: VerificationRequest, from caller: ClientInfo) async throws {
         let address = try EmailAddress(draft.email)
         try emailOutbox.require()
@@ -52,19 +55,20 @@ struct EmailAddresses: Sendable {
         emailOutbox.notify()
     }
 
-    /// Makes the address that a link was sent to the account's own: it signs in by it from now on.
+    /// Makes the address of a link the account's verified address, with which the user can sign in.
     ///
-    /// A session of the same account proves that the verifier holds it; another account's counts for nothing.
+    /// A session of the same account proves that the verifier holds the account; a session of another account is
+    /// ignored.
     ///
-    /// - Throws: a 400 for a link that was used, is too old, or is none; a 403 for a wrong password; a 409 where another
-    ///   account was faster.
+    /// - Throws: a 400 for a link that was used, has expired or is invalid; a 403 for a wrong password; a 409 if
+    ///   another account verified the address first.
     func verify(_ draft: EmailVerification, by requester: Identity?, from caller: ClientInfo) async throws {
         let token = try Self.token(draft.token)
-        var shownHash: String?
+        var checkedHash: String?
         if let password = draft.password, !password.isEmpty {
             let account = try await EmailLinkStore(db: database.reads).account(of: token.hash, for: .verify, at: now())
             guard let account else { throw Self.invalidLink }
-            shownHash = try await reauthentication.check(password, of: account)
+            checkedHash = try await reauthentication.check(password, of: account)
         }
         try await database.transaction { db in
             let (links, accounts) = (EmailLinkStore(db: db), AccountSecretStore(db: db))
@@ -73,8 +77,8 @@ struct EmailAddresses: Sendable {
             else { throw Self.invalidLink }
             let address = try EmailAddress(link.address)
             var isProven = false
-            if let shownHash {
-                isProven = try await accounts.passwordHash(of: link.account) == shownHash
+            if let checkedHash {
+                isProven = try await accounts.passwordHash(of: link.account) == checkedHash
             } else if let requester, requester.user.accountID == link.account {
                 try await reauthentication.requireLive(requester, in: db)
                 isProven = true
@@ -82,9 +86,12 @@ struct EmailAddresses: Sendable {
             if !isProven, account.email.map(NameFolding.fold) == address.folded {
                 isProven = try await accounts.isEmailProven(link.account)
             }
-            guard try await accounts.verify(address, of: link.account, isProven: isProven) else { throw Self.taken }
+            guard try await accounts.verify(address, of: link.account, isProven: isProven) else {
+                throw Self.emailTaken
+            }
             try await audit.record(.emailChanged, of: link.account, by: caller, in: db)
-            // All others were sent to an address that it had or might have had; a new password is asked for anew.
+            // The other links were sent to former or unconfirmed addresses, so a password reset must be requested
+            // again.
             try await links.delete(of: link.account)
             if account.emailVerified, let former = account.email, NameFolding.fold(former) != address.folded {
                 try await emailOutbox.sendNotice(.emailChanged, toFormerAddress: former, of: link.account, in: db)
@@ -99,11 +106,11 @@ struct EmailAddresses: Sendable {
         return token
     }
 
-    private static let taken =
-        APIError(.conflict, "email_taken", "this address belongs to another account already", field: "token")
+    private static let emailTaken =
+        APIError(.conflict, "email_taken", "this e-mail address already belongs to another account", field: "token")
     static let invalidLink = APIError.invalid(
         "token",
-        "this link was used already, or is too old; ask for another",
+        "the link has been used or has expired; request a new one",
         code: "invalid_email_token"
     )
 }

@@ -5,9 +5,9 @@ import SMTP
 import ServiceHost
 import ServiceLifecycle
 
-/// The mails of a deployment: those who note them, and, where a mail server is set, those who send them.
+/// The components for e-mail: the outbox, and its worker if an SMTP server is configured.
 struct EmailModule: Sendable {
-    /// How many mails are handed over at once by an instance.
+    /// The parallel SMTP deliveries of an instance.
     private static let workers = 2
 
     let emailOutbox: EmailOutbox
@@ -15,7 +15,7 @@ struct EmailModule: Sendable {
     let texts: AuthTexts
     private let outboxWorker: OutboxWorker?
 
-    /// - Throws: `SettingError` where certificates cannot be read.
+    /// - Throws: `SettingError` if the certificates of `TRUSTED_CA` cannot be read.
     init(
         _ settings: EmailConfiguration,
         texts: AuthTexts,

@@ -4,23 +4,25 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Has mails written: each is noted in the transaction that is its reason, and sent soon after.
+/// The outbox of emails: a row is written in the transaction that causes the email, and sent soon after the commit.
 ///
-/// Where no mail server is set nothing is noted, and what needs a mail says so.
+/// Without an SMTP server no rows are written, and requests that need an email fail with `email_not_configured`.
 struct EmailOutbox: Sendable {
-    /// Mails to one address in a window, whoever asks for them; more are not written, and nobody is told.
+    /// Emails to one address in a window, for all clients together.
+    ///
+    /// Further emails are silently dropped.
     static let perAddress = 4
-    /// Mails that one client may ask for in a window without being signed in.
+    /// Emails that one client may request in a window without a session.
     static let perCaller = 20
-    /// Mails to any address that one account may ask for in a window.
+    /// Emails to any address that one account may request in a window.
     static let perAccount = 8
-    /// Mails to addresses that nobody has verified yet, at one client's request in `strangerWindow`.
+    /// Emails to unverified addresses that one client may cause in `strangerWindow`.
     static let strangersPerCaller = 10
-    /// The same for a client in a private network or on this machine: a proxy in front may hide many clients there.
+    /// The same for a client in a private network or on this machine, where a proxy may hide many clients.
     static let strangersPerPrivateCaller = 1_000
-    /// Seconds that a window lasts.
+    /// The length of a window, in seconds.
     static let window = 900
-    /// Seconds that a window of mails to such addresses lasts.
+    /// The length of a window of emails to unverified addresses, in seconds.
     static let strangerWindow = 3_600
     private static let privateRanges =
         AddressRanges("127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10")
@@ -28,36 +30,34 @@ struct EmailOutbox: Sendable {
 
     let isOn: Bool
     let now: @Sendable () -> Date
-    /// Wakes whoever sends them, once the transaction is committed.
+    /// Notifies the outbox worker; called after the commit.
     let notify: @Sendable () -> Void
 
-    /// - Throws: a 422 where no mail can be sent.
+    /// - Throws: `email_not_configured`, a 422, if no SMTP server is configured.
     func require() throws {
         guard isOn else {
             throw APIError(
                 .unprocessable,
                 "email_not_configured",
-                "this server sends no mail; its operator has to set SMTP_URL"
+                "this server cannot send e-mail; the operator must set SMTP_URL"
             )
         }
     }
 
-    /// Writes to an address that somebody has named, unless it has been written to enough.
+    /// Queues an email to an address from a request, unless the address has reached its limit.
     ///
-    /// Costs the same whoever's address it is.
+    /// The work is the same for every address, so response times do not reveal accounts.
     func write(
         _ kind: Email.Kind,
         to address: EmailAddress,
         about account: UUID? = nil,
         in db: any PostgresExecutor
     ) async throws {
-        guard isOn, try await counts(Self.bucket("mail", Data(address.folded.utf8)), Self.perAddress, in: db) else {
-            return
-        }
+        let bucket = Self.bucket("mail", Data(address.folded.utf8))
+        guard isOn, try await isWithinLimit(bucket, Self.perAddress, in: db) else { return }
         try await EmailStore(db: db).insert(kind, to: address.text, about: account, id: UUID(), at: now())
     }
 
-    /// Writes to an address that was an account's own until now.
     func sendNotice(
         _ kind: Email.Kind,
         toFormerAddress address: String,
@@ -68,40 +68,44 @@ struct EmailOutbox: Sendable {
         try await EmailStore(db: db).insert(kind, to: address, about: account, id: UUID(), at: now())
     }
 
-    /// Tells the owner of an account what has become of it, where his address is verified.
+    /// Queues an email to the owner of an account, if the account has a verified address.
     func sendNotice(_ kind: Email.Kind, toOwnerOf account: UUID, in db: any PostgresExecutor) async throws {
         guard isOn else { return }
         try await EmailStore(db: db).insert(kind, toOwnerOf: account, id: UUID(), at: now())
     }
 
-    /// - Throws: a 429 for a client that has had enough mails written.
+    /// Counts an email for a client.
+    ///
+    /// - Throws: `too_many_emails`, a 429, if the client has reached its limit.
     func count(_ caller: ClientInfo, in db: any PostgresExecutor) async throws {
         guard let address = caller.address else { return }
-        guard try await counts(Self.bucket("mails of", address.network), Self.perCaller, in: db) else {
+        guard try await isWithinLimit(Self.bucket("mails of", address.network), Self.perCaller, in: db) else {
             throw Self.tooMany
         }
     }
 
-    /// Counts a mail to an address that nobody has verified yet; false if its client has had enough of them written.
+    /// Counts an email to an unverified address; returns false if the client has reached its limit.
     func mayWriteToStrangers(_ caller: ClientInfo, in db: any PostgresExecutor) async throws -> Bool {
         guard isOn, let address = caller.address else { return true }
         let limit =
             Self.privateRanges.contains(address) ? Self.strangersPerPrivateCaller : Self.strangersPerCaller
         let bucket = Self.bucket("mails to strangers of", address.network)
-        return try await counts(bucket, limit, within: Self.strangerWindow, in: db)
+        return try await isWithinLimit(bucket, limit, within: Self.strangerWindow, in: db)
     }
 
-    /// - Throws: a 429 for an account that has had enough mails written.
+    /// Counts an email for an account.
+    ///
+    /// - Throws: `too_many_emails`, a 429, if the account has reached its limit.
     func count(_ account: UUID, in db: any PostgresExecutor) async throws {
-        guard try await counts(Self.bucket("mails of", Data(account.wire.utf8)), Self.perAccount, in: db) else {
+        guard try await isWithinLimit(Self.bucket("mails of", Data(account.wire.utf8)), Self.perAccount, in: db) else {
             throw Self.tooMany
         }
     }
 
     static let tooMany =
-        APIError(.rateLimited, "too_many_emails", "too many mails; try again later", retryAfter: window)
+        APIError(.rateLimited, "too_many_emails", "too many emails requested; try again later", retryAfter: window)
 
-    private func counts(
+    private func isWithinLimit(
         _ bucket: Data,
         _ limit: Int,
         within window: Int = Self.window,
@@ -122,8 +126,8 @@ struct EmailOutbox: Sendable {
 }
 
 extension EmailAddress {
-    /// What two addresses are compared by.
+    /// The form that comparisons use.
     ///
-    /// Case makes no difference, though RFC 5321 lets it in front of the `@`: no provider has two mailboxes by that.
+    /// Case is ignored. RFC 5321 permits case-sensitive local parts, but no provider distinguishes mailboxes by case.
     var folded: String { NameFolding.fold(text) }
 }

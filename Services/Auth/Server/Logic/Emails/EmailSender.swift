@@ -8,13 +8,15 @@ import SMTP
 import ServiceHost
 import Wire
 
-/// Writes the mails that wait, and hands them to the mail server; several instances share what there is.
+/// The worker that sends queued emails to the SMTP server.
+///
+/// Several instances share the queue.
 struct EmailSender: Sendable {
-    /// How long a mail is tried, in seconds: past that its reason is old.
+    /// The age in seconds after which an email is dropped, because its reason is outdated.
     static let maximumAge: TimeInterval = 86_400
-    /// How long one has a mail to himself, in seconds: longer than handing it over may take.
+    /// Seconds for which an instance claims an email, longer than an SMTP delivery can take.
     static let lease: TimeInterval = 300
-    /// The longest pause between two tries, in seconds.
+    /// The longest delay between two delivery attempts, in seconds.
     static let longestPause: TimeInterval = 3_600
 
     let database: PostgresPool
@@ -26,9 +28,10 @@ struct EmailSender: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Sends one mail, if there is any.
+    /// Sends one email, if the queue has one.
     ///
-    /// A mail that cannot be read, or fails for a reason other than the mail server, is retried later and delays no other.
+    /// An email that cannot be read, or fails for a reason other than the SMTP server, is retried later and delays no
+    /// other.
     func round() async throws -> OutboxWorker.Outcome {
         let begin = now()
         let (emails, unreadable) = try await EmailStore(db: database)
@@ -55,10 +58,10 @@ struct EmailSender: Sendable {
             Self.count("sent")
             return .done
         } catch let error as SMTPError where error.isPermanent {
-            logger.notice("mail refused", metadata: ["kind": "\(email.kind)", "error": "\(error)"])
+            logger.notice("mail server rejected an email", metadata: ["kind": "\(email.kind)", "error": "\(error)"])
             return try await drop(email, "refused")
         } catch let error as SMTPError {
-            logger.warning("mail not sent", metadata: ["kind": "\(email.kind)", "error": "\(error)"])
+            logger.warning("email delivery failed", metadata: ["kind": "\(email.kind)", "error": "\(error)"])
             Self.count("postponed")
             try await EmailStore(db: database).postpone(email.id, until: now().addingTimeInterval(Self.pause(email)))
             if case .refused(_, at: .recipient) = error { return .done }
@@ -66,7 +69,7 @@ struct EmailSender: Sendable {
         }
     }
 
-    /// 15 s, then twice as long each time, up to an hour.
+    /// Returns the delay before the next attempt: 15 s, doubled after each attempt, up to an hour.
     private static func pause(_ email: Email) -> TimeInterval {
         min(15 * pow(2, Double(min(email.attempts, 12) - 1)), longestPause)
     }
@@ -81,7 +84,7 @@ struct EmailSender: Sendable {
         Counter(label: "roost_auth_emails_total", dimensions: [("outcome", outcome)]).increment()
     }
 
-    /// What a mail says by now; nil where there is nobody to say it to.
+    /// Renders an email from the current data; nil if it no longer has a recipient.
     private func message(of email: Email) async throws -> MailMessage? {
         guard let (receiver, context) = try await self.context(of: email),
             let address = try? MailAddress(receiver)
@@ -99,8 +102,8 @@ struct EmailSender: Sendable {
 
     private func context(of email: Email) async throws -> (receiver: String, EmailTemplates.Context)? {
         let store = AccountStore(db: database)
-        // Whose address it is by now. Written to is what he has verified, and never what somebody typed that only folds
-        // to it: that may be another's mailbox.
+        // The current owner of the address. The email goes to the address that the owner verified, never to the typed
+        // one: an address that only folds to the same form may be another mailbox.
         var owner: Account?
         if let id = try await store.id(named: NameFolding.fold(email.address)) { owner = try await store.find(id) }
         switch email.kind {
@@ -115,12 +118,12 @@ struct EmailSender: Sendable {
             }
             var (id, address) = (email.account, email.address)
             if id == nil, let newest = try await store.newestUnverified(address) {
-                // Another verification mail was requested by its address alone.
+                // The resend request contained only the address, so the account is looked up now.
                 (id, address) = (newest.id, newest.email)
             }
             guard let id, let requester = try await store.find(id) else { return nil }
             let link = try await self.link(.verify, in: email, of: id, to: address, at: settings.verifyURL)
-            // The greeting has no name, because the reader may not own the account.
+            // The greeting contains no name, because the reader may not own the account.
             let context = EmailTemplates.Context(
                 kind: .verify,
                 unverifiedUsername: requester.username,
@@ -149,12 +152,12 @@ struct EmailSender: Sendable {
             hash: token.hash,
             until: now().addingTimeInterval(purpose.lifetime)
         )
-        // Behind a #, so that it is in no log on the way, and nobody uses it up who only looks at the page.
+        // The fragment keeps the token out of server logs, and a GET of the page does not consume it.
         return "\(page)#token=\(token.text)"
     }
 }
 
-/// The secret of a link: 256 random bits, of which only the hash is kept.
+/// The secret of a link: 256 random bits, of which only the hash is stored.
 struct EmailLinkToken: Sendable {
     let text: String
 
@@ -164,7 +167,7 @@ struct EmailLinkToken: Sendable {
 
     static func random() -> EmailLinkToken { EmailLinkToken(text: Base64URL.random(bytes: 32)) }
 
-    /// Nil for what can be none.
+    /// Returns nil for text that is not 32 bytes in base64url.
     init?(_ text: String) {
         guard text.utf8.count == 43, Base64URL.decode(text) != nil else { return nil }
         self.text = text

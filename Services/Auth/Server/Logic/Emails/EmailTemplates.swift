@@ -2,20 +2,18 @@ import AuthAPI
 import Foundation
 import Messages
 
-/// Renders mails: plain text, in few words, without a picture or a link but the one that was asked for.
+/// Renders emails as short plain text, without pictures, and with no link but the requested one.
 struct EmailTemplates: Sendable {
-    /// What a mail is about, as far as it is known when it is sent.
     struct Context: Sendable {
         var kind: Email.Kind
-        /// The username of the account, if it has one.
         var username: String?
-        /// The username that a verification mail names: of an account that the reader may not know.
+        /// The username that a verification email names; the reader may not know this account.
         var unverifiedUsername: String?
-        /// With its token.
+        /// The link, with its token.
         var link: String?
-        /// Whether another account has verified the address already.
+        /// Whether another account has already verified the address.
         var isTaken = false
-        /// The language of the account's user; nil where none is known.
+        /// The language of the account's user; nil if unknown.
         var language: String?
     }
 
@@ -38,10 +36,10 @@ struct EmailTemplates: Sendable {
         return paragraphs.joined(separator: "\n\n") + "\n"
     }
 
-    /// Says which account asks for the address.
+    /// Renders which account claims the address.
     ///
-    /// The reader may be a stranger, so a username must not serve as an advertisement: only letters, digits, `-` and `_`
-    /// are shown, which make no link.
+    /// The reader may be a stranger, so a username must not carry an advertisement or a link. All characters but
+    /// letters, digits, `-` and `_` are replaced.
     private func claim(_ context: Context) -> String {
         guard let username = context.unverifiedUsername else {
             return text("mail.verify.claim", ["app": appName], of: context)
@@ -56,7 +54,7 @@ struct EmailTemplates: Sendable {
 }
 
 extension EmailTemplates.Context {
-    /// A mail to the user of an account, greeted by name and in the user's language.
+    /// Creates the context of an email to the user of an account, with a greeting by name and in the user's language.
     init(_ kind: Email.Kind, of account: Account, link: String? = nil, isTaken: Bool = false) {
         self.init(
             kind: kind,
@@ -67,7 +65,7 @@ extension EmailTemplates.Context {
         )
     }
 
-    /// As the keys of its texts have it.
+    /// The name of the email in the keys of its texts.
     fileprivate var name: String {
         switch kind {
         case .verify: isTaken ? "taken" : "verify"
@@ -78,11 +76,11 @@ extension EmailTemplates.Context {
         case .secondFactorOff: "secondFactorOff"
         case .passkeyAdded: "passkeyAdded"
         case .identityLinked: "identityLinked"
-        // Not which device: its name is what the client says of itself.
+        // The text does not name the device, because its name is unverified client input.
         case .newDeviceSignIn: "newDeviceSignIn"
         }
     }
 
-    /// Whether the mail is about a change that may be an attacker's.
+    /// Whether the email reports a change that an attacker may have made.
     fileprivate var isAboutChange: Bool { kind != .verify && kind != .recover }
 }

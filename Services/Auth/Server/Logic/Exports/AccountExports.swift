@@ -6,13 +6,13 @@ import ServiceClient
 import ServiceHost
 import Wire
 
-/// One archive of everything that the suite keeps of somebody: auth's own records, and what each service has that is told of
-/// deleted people, for those are the ones that keep something.
+/// The export of a user's data from all services as one archive.
 ///
-/// It is written while it is sent, and nothing of it is held. Where a service breaks off the archive does too, and no program
-/// takes it for whole.
+/// It contains auth's own records and those of every subscriber of `UserDeleted`, because exactly these services store
+/// user data. The archive is streamed and never stored. If a service fails, the archive ends early and every ZIP reader
+/// rejects it as incomplete.
 struct AccountExports: Sendable {
-    /// A service that is asked; its folder in the archive has its name.
+    /// A service whose data is exported, into an archive folder of the same name.
     struct Source: Sendable {
         var name: String
         var client: ServiceClient
@@ -25,9 +25,10 @@ struct AccountExports: Sendable {
     let exportLimit: ExportLimit
     let now: @Sendable () -> Date
 
-    /// Notes that somebody takes everything with him.
+    /// Records the export and reserves a slot for it.
     ///
-    /// - Throws: a 403 for a customer's person, a 429 where he is having one made, a 503 where too many are made at once.
+    /// - Throws: a 403 for a user of a customer's application, a 429 while the user's export is running, a 503 while
+    ///   all slots are in use.
     func begin(_ user: User.ID, from caller: ClientInfo) async throws -> ExportLimit.Slot {
         guard user.isRoostUser else { throw Accounts.externalAccount }
         guard let account = user.accountID else { throw Accounts.accountNotFound }
@@ -36,12 +37,11 @@ struct AccountExports: Sendable {
         return slot
     }
 
-    /// Hands on the archive as it is made.
     func write(_ user: User.ID, _ send: @escaping (ByteBuffer) async throws -> Void) async throws {
         let archive = ExportArchive(at: now(), send)
-        try await own.export(of: user) { try await archive.take($0, below: "account") }
+        try await own.export(of: user) { try await archive.append($0, below: "account") }
         for source in sources {
-            try await source.client.export(of: user) { try await archive.take($0, below: source.name) }
+            try await source.client.export(of: user) { try await archive.append($0, below: source.name) }
         }
         try await archive.finish()
     }

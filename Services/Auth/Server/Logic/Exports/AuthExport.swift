@@ -3,9 +3,8 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What auth itself keeps of somebody, as files of his export; no secret of his, nor what is made of one.
+/// The export of a user's data in auth, without secrets and values derived from secrets.
 struct AuthExport: Sendable {
-    /// In one page of a list.
     private static let limit = 100
 
     let accounts: Accounts

@@ -4,7 +4,7 @@ import ServiceHost
 import Wire
 import Zip
 
-/// The archive that parts of an export go into, each service's below a folder of its own; what comes out of it is sent at once.
+/// A ZIP archive that is sent while it is written, with a folder per service.
 final class ExportArchive {
     private let time: ZipTime
     private let output: (ByteBuffer) async throws -> Void
@@ -16,8 +16,10 @@ final class ExportArchive {
         output = send
     }
 
-    /// - Throws: what `send` throws; a `ZipArchive.Failure` for a name that no file can have.
-    func take(_ part: ExportReader.Part, below folder: String) async throws {
+    /// Appends a part to the folder.
+    ///
+    /// - Throws: the errors of `send`; a `ZipArchive.Failure` for an invalid file name.
+    func append(_ part: ExportReader.Part, below folder: String) async throws {
         switch part {
         case .begin(let name, let isPacked):
             try await endFile()
@@ -29,7 +31,6 @@ final class ExportArchive {
         }
     }
 
-    /// With this it is whole.
     func finish() async throws {
         try await endFile()
         try await put(archive.finish())

@@ -1,9 +1,9 @@
 import Locks
 import Wire
 
-/// How many exports are made at once, in all; one of each person.
+/// The limit of concurrent exports: `capacity` in total, and one per user.
 final class ExportLimit: Sendable {
-    /// One that is taken, for as long as somebody holds it.
+    /// A reserved export, released when its last reference goes out of scope.
     final class Slot: Sendable {
         private let exportLimit: ExportLimit
         private let user: User.ID
@@ -25,14 +25,21 @@ final class ExportLimit: Sendable {
         self.capacity = capacity
     }
 
-    /// - Throws: a 429 where the user has one, a 503 where all are taken.
+    /// Reserves an export.
+    ///
+    /// - Throws: a 429 if the user's export is running, a 503 if all slots are in use.
     func take(_ user: User.ID) throws -> Slot {
         try taken.withLock { taken in
             guard !taken.contains(user) else {
-                throw APIError(.rateLimited, "export_in_progress", "an export of yours is being made", retryAfter: 30)
+                throw APIError(.rateLimited, "export_in_progress", "your export is already running", retryAfter: 30)
             }
             guard taken.count < capacity else {
-                throw APIError(.unavailable, "overloaded", "too many exports are being made; try again", retryAfter: 30)
+                throw APIError(
+                    .unavailable,
+                    "overloaded",
+                    "too many exports are running; try again later",
+                    retryAfter: 30
+                )
             }
             taken.insert(user)
         }

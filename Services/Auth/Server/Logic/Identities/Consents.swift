@@ -5,26 +5,26 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What a provider's page sends somebody back with, by a link or by a form (OAuth 2.0 Form Post Response Mode).
+/// The provider's redirect or form to the callback (OAuth 2.0 Form Post Response Mode).
 struct ConsentResponse: FormDecodable, Sendable {
     var state: String?
-    /// None of who has not agreed.
+    /// Absent if the user refused.
     var code: String?
-    /// The issuer that the page names (RFC 9207).
+    /// The issuer in the redirect (RFC 9207).
     var iss: String?
-    /// Apple's, with a name in it; by a form alone.
+    /// Apple's JSON with the user's name; only in a form.
     var user: String?
 }
 
-/// Takes people to a provider's page and back, for clients that have no way of the provider's own.
+/// Sign-in by redirect to a provider's page and back, for clients without the provider's own SDK.
 ///
-/// What comes back is worth nothing without the verifier of the client that began: who is sent a link by somebody else,
-/// and agrees, signs neither of the two in as the other.
+/// The result is useless without the PKCE verifier of the client that began. A user who follows an attacker's link and
+/// consents therefore signs neither side in as the other.
 struct Consents: Sendable {
-    /// How long one may be away, in seconds.
+    /// Seconds until a pending sign-in expires.
     static let lifetime: TimeInterval = 600
 
-    /// What is remembered of somebody who is away, and then of what he came back with.
+    /// The encrypted state of a pending sign-in, and of its result after the callback.
     private struct PendingConsent: Codable {
         var verifier: String
         var nonce: String
@@ -39,12 +39,11 @@ struct Consents: Sendable {
     let publicURL: String
     let now: @Sendable () -> Date
 
-    /// Where somebody goes to agree.
     func begin(_ draft: ConsentDraft, at name: String) async throws -> ConsentPage {
         let provider = try provider(name)
         let redirectURL = try RedirectURL.check(draft.redirectUri, among: redirectURLs)
         guard draft.codeChallenge.utf8.count == 43, Base64URL.decode(draft.codeChallenge)?.count == 32 else {
-            throw APIError.invalid("codeChallenge", "a challenge is a SHA-256 in base64url (S256)")
+            throw APIError.invalid("codeChallenge", "codeChallenge must be a SHA-256 hash in base64url (S256)")
         }
         let state = ProofNonce.random()
         let pending = PendingConsent(verifier: ProofNonce.random(), nonce: ProofNonce.random())
@@ -69,9 +68,9 @@ struct Consents: Sendable {
         return ConsentPage(url: page)
     }
 
-    /// Somebody is back: where he goes on, with what completes it or with what went wrong.
+    /// Returns the client's URL to redirect to, with an `authorization` code or an error.
     ///
-    /// - Throws: a 400 for a state that is not awaited from this provider, a 401 for an answer of another's.
+    /// - Throws: a 400 if the state is not pending for this provider, a 401 for a response of another issuer.
     func handleCallback(from name: String, with response: ConsentResponse) async throws -> String {
         let provider = try provider(name)
         let store = ConsentStore(db: database)
@@ -93,9 +92,10 @@ struct Consents: Sendable {
         return FormCoding.url(record.redirectURL, adding: ["authorization": authorization, "provider": name])
     }
 
-    /// What somebody came back with, once, for the client that began; with a name where only the page was told one.
+    /// Consumes the result of a callback for the client that began the sign-in; with the name, if the page reported
+    /// one.
     ///
-    /// - Throws: a 401 for whoever else, and for what was used.
+    /// - Throws: a 401 for another client, and for an authorization that was used or has expired.
     func consume(
         _ authorization: String,
         verifier: String,
@@ -119,7 +119,7 @@ struct Consents: Sendable {
         return (proof, pending.fullName)
     }
 
-    /// An address of its own for each provider, so that an answer says by where it comes whose it is (RFC 9700, 4.4.2).
+    /// Returns the provider's own callback address, which identifies the provider of a response (RFC 9700, 4.4.2).
     private func callback(of name: String) -> String { "\(publicURL)/auth/identities/\(name)/callback" }
 
     private func provider(_ name: String) throws -> any IdentityProvider {
@@ -127,9 +127,9 @@ struct Consents: Sendable {
         return provider
     }
 
-    /// A name as Apple's page tells it, the first time alone.
+    /// Returns the name in Apple's form, which Apple sends only at the first sign-in.
     private static func name(_ user: String) -> String? {
-        // Silence: anybody may have written it, and without a name one does.
+        // Errors are ignored: the form is unverified input, and the name is optional.
         guard user.utf8.count <= 4_096, let json = try? JSONParser.parse(user.utf8), let name = json["name"] else {
             return nil
         }
@@ -153,12 +153,12 @@ struct Consents: Sendable {
 
     private static let unknownState = APIError.invalid(
         "state",
-        "nobody is awaited from this provider with this state",
+        "state is unknown or has expired; start the sign-in again",
         code: "unknown_state"
     )
     private static let refused = APIError(
         .unauthenticated,
         "invalid_authorization",
-        "the authorization was used, has ended, or was begun by another client"
+        "the authorization was used, has expired, or belongs to another client"
     )
 }

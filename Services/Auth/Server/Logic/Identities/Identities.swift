@@ -6,7 +6,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of signing in by accounts elsewhere: who comes in by one, and to which account it belongs.
+/// The rules of sign-in with external providers: which account an external identity signs in to, and how links end.
 struct Identities: Sendable {
     let database: PostgresPool
     let encryptor: TokenEncryptor
@@ -18,9 +18,9 @@ struct Identities: Sendable {
     let signIns: SignIns
     let now: @Sendable () -> Date
 
-    static let unknownProvider = APIError(.notFound, "provider_not_found", "nobody signs in by this provider here")
+    static let unknownProvider = APIError(.notFound, "provider_not_found", "this sign-in provider is not configured")
 
-    /// Signs in by an account elsewhere, which makes an account here or is linked to the one of who asks.
+    /// Signs in with an external identity, which is linked to the caller's account or gets a new account.
     func signIn(
         _ draft: IdentityDraft,
         at name: String,
@@ -50,7 +50,7 @@ struct Identities: Sendable {
         }
     }
 
-    /// Who somebody is; asked of the provider before any transaction begins.
+    /// Requests the user's profile from the provider, before any transaction begins.
     private func identify(
         _ submittedProof: IdentityDraft.SubmittedProof,
         _ iss: String?,
@@ -68,7 +68,7 @@ struct Identities: Sendable {
         }
     }
 
-    /// Counts refusals towards the address that they go to: each try costs us more than who makes it.
+    /// Throttles rejected proofs per client address, because a check costs the server more than the client.
     private func throttled(
         to caller: ClientInfo,
         _ body: () async throws -> ProviderProfile
@@ -106,7 +106,7 @@ struct Identities: Sendable {
                 from: caller,
                 in: db
             )
-            // An account elsewhere is a first factor like a password.
+            // An external identity is a first factor, like a password.
             let step: SignInStep =
                 if let requester, try await isRecentlyAuthenticated(requester, of: account, in: db) {
                     .done(try await signIns.signIn(account, on: device, from: caller, in: db))
@@ -117,7 +117,8 @@ struct Identities: Sendable {
         }
     }
 
-    /// Whether it is the account's own session that asks, and so young that no code is asked for a second time.
+    /// Returns whether the request comes from a session of the same account that is so recent that it needs no second
+    /// factor.
     private func isRecentlyAuthenticated(
         _ requester: Identity,
         of account: UUID,
@@ -131,7 +132,7 @@ struct Identities: Sendable {
         Page(try await IdentityStore(db: database.reads).list(of: user.requireAccountID()))
     }
 
-    /// Forgets how somebody signs in by a provider, unless there is no other way in.
+    /// Unlinks a provider from the account, unless it is the account's last sign-in method.
     func unlink(_ provider: String, by identity: Identity, from caller: ClientInfo) async throws {
         let account = try identity.user.requireAccountID()
         try await database.transaction { db in
@@ -147,16 +148,18 @@ struct Identities: Sendable {
         }
     }
 
-    /// Has every provider forget somebody who leaves; the rows go with this, and nothing of it is lost.
+    /// Unlinks all providers of an account that is being deleted.
+    ///
+    /// The tokens are queued for revocation in the same transaction.
     func unlinkAll(of account: UUID, in db: any PostgresExecutor) async throws {
         _ = try await IdentityStore(db: db).delete(of: account, at: nil, now: now())
     }
 
     static let lastSignInMethod =
-        APIError(.conflict, "last_sign_in_method", "there would be no way left to sign in to this account")
-    private static let notLinked = APIError(.notFound, "identity_not_found", "nobody of this provider is linked")
+        APIError(.conflict, "last_sign_in_method", "this is the account's last sign-in method; add another one first")
+    private static let notLinked = APIError(.notFound, "identity_not_found", "no identity of this provider is linked")
 
-    /// Counts a sign-in by what came of it: `signed_in`, or the code of the error.
+    /// Counts a sign-in by its outcome: `signed_in`, or the error code.
     private static func count(_ provider: String, _ outcome: String) {
         Counter(
             label: "roost_auth_identity_sign_ins_total",

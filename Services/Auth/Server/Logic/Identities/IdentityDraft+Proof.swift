@@ -1,20 +1,22 @@
 import AuthAPI
 import Wire
 
-/// What a draft shows, held to its form before anybody is asked about it.
+/// The validation of the draft's form, before any request to a provider.
 extension IdentityDraft {
-    /// What there is to show; one of them, but that Apple gives apps a code besides the token.
+    /// The single proof of a draft.
+    ///
+    /// Apple's apps also send a code with the token.
     enum SubmittedProof: Sendable {
         case proof(IdentityProof)
-        /// What the client was sent on with, and the verifier of its challenge.
+        /// The code that the callback redirected with, and the verifier of the client's challenge.
         case authorization(String, verifier: String)
     }
 
-    /// What is shown, if codes were sent to nowhere but one of these addresses.
+    /// Returns the proof of the draft; `redirectURLs` are the addresses that a code may have been sent to.
     ///
-    /// - Throws: a 400 that names the field at fault.
+    /// - Throws: a 400 for the invalid field.
     func submittedProof(redirectURLs: Set<String>) throws -> SubmittedProof {
-        // Apple's code comes with the token.
+        // Apple's apps send a code together with the token.
         let code = idToken == nil ? code : nil
         let fields = [
             ("idToken", idToken), ("accessToken", accessToken), ("code", code), ("authorization", authorization),
@@ -22,7 +24,7 @@ extension IdentityDraft {
         let given = fields.filter { $0.1 != nil }.map(\.0)
         guard let first = given.first else { throw APIError.missing("idToken") }
         guard given.count == 1 else {
-            throw APIError.invalid(given[1], "one of idToken, accessToken, code and authorization is enough")
+            throw APIError.invalid(given[1], "only one of idToken, accessToken, code and authorization is allowed")
         }
         switch first {
         case "idToken":
@@ -46,41 +48,40 @@ extension IdentityDraft {
         )
     }
 
-    /// RFC 7636, section 4.1.
+    /// Returns the PKCE verifier (RFC 7636, section 4.1).
     private func verifier() throws -> String {
         let text = try Self.text(codeVerifier, "codeVerifier", in: 43...128)
         let isPlain = text.utf8.allSatisfy {
             Base64URL.isDigit($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~")
         }
         guard isPlain else {
-            throw APIError.invalid("codeVerifier", "a verifier has 43 to 128 characters of A-Z, a-z, 0-9 and -._~")
+            throw APIError.invalid("codeVerifier", "codeVerifier must have 43 to 128 characters of A-Z, a-z, 0-9, -._~")
         }
         return text
     }
 
-    /// Printable ASCII: it goes into headers and forms.
+    /// Accepts only printable ASCII, because the text is sent in headers and forms.
     private static func text(_ text: String?, _ field: String, in length: ClosedRange<Int>) throws -> String {
         guard let text, !text.isEmpty else { throw APIError.missing(field) }
         guard length.contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             let range = "\(length.lowerBound) to \(length.upperBound)"
-            throw APIError.invalid(field, "\"\(field)\" has \(range) printable characters of ASCII")
+            throw APIError.invalid(field, "\"\(field)\" must have \(range) printable ASCII characters")
         }
         return text
     }
 }
 
-/// Where people may be sent to.
 enum RedirectURL {
-    /// An address that the operator has registered; compared letter by letter (RFC 9700, section 2.1).
+    /// Returns the address if the operator has registered it; addresses are compared exactly (RFC 9700, section 2.1).
     ///
-    /// - Throws: a 400 that names `redirectUri`.
+    /// - Throws: a 400 for the field `redirectUri`.
     static func check(_ url: String, among registered: Set<String>) throws -> String {
         guard !url.isEmpty else { throw APIError.missing("redirectUri") }
-        // By bytes: to `==` letters are the same that are written differently.
+        // Compared by bytes, because `==` treats different Unicode spellings of a character as equal.
         guard registered.contains(where: { $0.isExactly(url) }) else {
             throw APIError.invalid(
                 "redirectUri",
-                "the address is not among IDENTITY_REDIRECT_URLS",
+                "redirectUri is not one of IDENTITY_REDIRECT_URLS",
                 code: "unregistered_url"
             )
         }

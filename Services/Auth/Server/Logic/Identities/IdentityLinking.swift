@@ -5,12 +5,12 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of which account an account elsewhere belongs to.
+/// The rules that decide which account an external identity belongs to.
 ///
-/// An e-mail address alone takes over nothing: it must have been verified here and there, by a provider that is
-/// believed about it. Else only who has just signed in to an account links to it.
+/// An e-mail address links an identity only if it was verified both here and by a provider that is trusted for it.
+/// Otherwise only a user who has just signed in to an account can link an identity to it.
 ///
-/// A link by the address ends the credentials from before that may be another person's (`EarlierCredentials`).
+/// A link by address ends earlier credentials that may belong to another person (`EarlierCredentials`).
 struct IdentityLinking: Sendable {
     let events: EventOutbox
     let reauthentication: Reauthentication
@@ -18,27 +18,31 @@ struct IdentityLinking: Sendable {
     let audit: Audit
     let now: @Sendable () -> Date
 
-    /// How an account comes to an identity that has not been seen before.
+    /// The account for an identity that is not linked yet.
     private enum LinkTarget {
         case new(UUID)
-        /// An anonymous account becomes this person's.
+        /// The caller's anonymous account, which is registered by the sign-in.
         case upgraded(UUID)
-        /// The user of the account links it.
         case requester(UUID)
-        /// An account has the address that the provider vouches for.
+        /// The account with the verified address that the provider vouches for.
         case sameAddress(UUID)
     }
 
-    private static let taken = APIError(.conflict, "identity_taken", "this is linked to another account here")
-    private static let another = APIError(
+    private static let linkedElsewhere = APIError(
+        .conflict,
+        "identity_taken",
+        "the identity is linked to another account"
+    )
+    private static let providerLinked = APIError(
         .conflict,
         "provider_linked",
-        "the account is linked to another one of this provider; unlink that first"
+        "the account is linked to another identity of this provider; unlink it first"
     )
 
-    /// The account that an identity is of from now on, and whether it was made for it.
+    /// Returns the account that the identity is linked to, after linking it if necessary, and whether the account is
+    /// new.
     ///
-    /// - Throws: a 403 or 409 where it cannot be linked to the account of who asks.
+    /// - Throws: a 403 or 409 if the identity cannot be linked to the caller's account.
     func account(
         of key: IdentityStore.Key,
         _ profile: ProviderProfile,
@@ -48,15 +52,17 @@ struct IdentityLinking: Sendable {
         in db: PostgresTransaction
     ) async throws -> (id: UUID, isNew: Bool) {
         let store = IdentityStore(db: db)
-        // Two first sign-ins at once would make two accounts.
+        // The lock prevents two concurrent first sign-ins from creating two accounts.
         try await store.lock(key)
         let requesterAccount = try await requesterAccount(requester, in: db)
         let email = Self.email(of: profile)
-        if let known = try await store.account(of: key) {
-            // Who is nobody in particular yet becomes who he is.
-            guard requesterAccount.map({ $0.isAnonymous || $0.userId == known.wire }) ?? true else { throw Self.taken }
-            // It may have been unlinked since it was read: then it is a new one.
-            if try await store.record(key, email: email?.text, token: token, at: now()) { return (known, false) }
+        if let existing = try await store.account(of: key) {
+            // The caller may be anonymous, or must be the user of the linked account.
+            guard requesterAccount.map({ $0.isAnonymous || $0.userId == existing.wire }) ?? true else {
+                throw Self.linkedElsewhere
+            }
+            // A concurrent request may have unlinked the identity; it is then linked like a new one.
+            if try await store.record(key, email: email?.text, token: token, at: now()) { return (existing, false) }
         }
         let (account, isNew, notifiesOwner) =
             switch try await matchingAccount(of: profile, email, requesterAccount, requester, from: caller, in: db) {
@@ -66,7 +72,7 @@ struct IdentityLinking: Sendable {
             case .sameAddress(let id): (id, false, true)
             }
         guard try await store.insert(key, of: account, email: email?.text, token: token, at: now()) else {
-            throw Self.another
+            throw Self.providerLinked
         }
         let session = requester.flatMap { $0.user.accountID == account ? UUID(uuidString: $0.session) : nil }
         try await audit.record(
@@ -87,7 +93,7 @@ struct IdentityLinking: Sendable {
         return account
     }
 
-    /// The account that an identity nobody has seen before is linked to.
+    /// Returns the account to link a new identity to, creating or registering it if necessary.
     private func matchingAccount(
         of profile: ProviderProfile,
         _ email: EmailAddress?,
@@ -102,7 +108,7 @@ struct IdentityLinking: Sendable {
             guard let account = try await AccountSecretStore(db: db).lock(id) else { throw APIError.sessionEnded }
             try await reauthentication.requireLive(requester, in: db)
             if account.emailVerified, let address = account.email, NameFolding.fold(address) == verified?.folded {
-                // The holder of the account and the owner of the address are one person.
+                // The same verified address proves that the account's holder owns the address.
                 try await AccountSecretStore(db: db).proveEmail(of: id)
             } else if try await !reauthentication.isRecent(requester, in: db) {
                 throw Reauthentication.needed
@@ -122,7 +128,7 @@ struct IdentityLinking: Sendable {
                     fullName: fullName,
                     language: caller.language
                 )
-            else { throw Self.taken }
+            else { throw Self.linkedElsewhere }
             try await finishRegistration(id, profile, verified, in: db)
             return .upgraded(id)
         }
@@ -138,7 +144,7 @@ struct IdentityLinking: Sendable {
         return .new(id)
     }
 
-    /// Has a new account be found by its verified address, and others hear of who it is.
+    /// Verifies the address of a new account, and publishes the user's names and avatar.
     private func finishRegistration(
         _ id: UUID,
         _ profile: ProviderProfile,
@@ -146,24 +152,24 @@ struct IdentityLinking: Sendable {
         in db: PostgresTransaction
     ) async throws {
         if let verified {
-            // Another may have come by the address meanwhile: then it is not verified for this one.
+            // Another account may have verified the address in the meantime; it then stays unverified for this account.
             _ = try await AccountSecretStore(db: db).verify(verified, of: id, isProven: true)
         }
         guard let account = try await AccountStore(db: db).find(id) else { return }
         try await events.write(UserChanged(account, pictureUrl: Self.picture(of: profile)), in: db)
     }
 
-    /// Nil for what is no address here, whatever it is there.
+    /// Returns nil for an address that this server does not accept.
     private static func email(of profile: ProviderProfile) -> EmailAddress? {
-        // Silence: without an address one signs in all the same.
+        // The error is ignored, because sign-in does not need an address.
         profile.email.flatMap { try? EmailAddress($0) }
     }
 
-    /// A name of at most as many characters as names have here; nil for what is no name here.
+    /// Returns the name, truncated to the maximum length; nil for a name that this server does not accept.
     private static func fullName(of profile: ProviderProfile) -> FullName? {
         guard let name = profile.fullName else { return nil }
         let cut = String(String.UnicodeScalarView(name.unicodeScalars.prefix(FullName.length.upperBound)))
-        // Silence: as above.
+        // The error is ignored, because sign-in does not need a name.
         return try? FullName(cut)
     }
 

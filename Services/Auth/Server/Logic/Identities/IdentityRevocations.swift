@@ -4,10 +4,10 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Has providers forget who has unlinked them or left, as Apple asks of every app (TN3194).
+/// The worker that revokes the tokens of unlinked identities at the providers, as Apple requires of every app (TN3194).
 struct IdentityRevocations: Sendable {
     private static let batch = 20
-    /// How often one is tried; the pauses between grow to a day, so it goes on for about three weeks.
+    /// The most attempts per token; the delays grow to a day, so attempts continue for about three weeks.
     private static let maximumAttempts = 30
 
     let database: PostgresPool
@@ -16,17 +16,19 @@ struct IdentityRevocations: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// What a sealed token belongs to.
+    /// Returns the owner for which a token is encrypted.
     static func owner(_ key: IdentityStore.Key) -> String { "identity\n\(key.provider)\n\(key.subject)" }
 
-    /// Tells what is due, on any instance and on several at once.
+    /// Revokes the tokens that are due.
+    ///
+    /// Several instances may run this concurrently.
     func deliver() async throws {
         let store = IdentityRevocationStore(db: database)
         let due = try await store.claim(dueAt: now(), retryAt: now().addingTimeInterval(60), limit: Self.batch)
         for record in due { try await deliver(record, store) }
     }
 
-    /// The tokens that are kept for revocation: of linked identities, and of those that are to be revoked.
+    /// The encrypted tokens: those of linked identities, and those to be revoked.
     static let encrypted = ["identities", "identity_revocations"].map { table in
         Reencryption.Column(
             table,
@@ -38,7 +40,7 @@ struct IdentityRevocations: Sendable {
 
     private func deliver(_ record: IdentityRevocationStore.Record, _ store: IdentityRevocationStore) async throws {
         do {
-            // Of a provider that is set no more nobody can ask anything.
+            // Without a configured provider no request is possible; the row is deleted.
             if let provider = providers[record.identity.provider] {
                 let token = try encryptor.open(record.token, for: Self.owner(record.identity))
                 try await provider.revoke(String(decoding: token, as: UTF8.self))
@@ -47,13 +49,13 @@ struct IdentityRevocations: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let isOver = record.attempts >= Self.maximumAttempts
+            let isLastAttempt = record.attempts >= Self.maximumAttempts
             logger.log(
-                level: isOver ? .error : .notice,
-                "identity not revoked",
+                level: isLastAttempt ? .error : .notice,
+                "identity revocation failed",
                 metadata: ["provider": "\(record.identity.provider)", "attempts": "\(record.attempts)"]
             )
-            guard !isOver else { return try await store.delete(record.id) }
+            guard !isLastAttempt else { return try await store.delete(record.id) }
             let pause = min(86_400, 30 * pow(2, Double(record.attempts)))
             try await store.delay(record.id, until: now().addingTimeInterval(pause))
         }

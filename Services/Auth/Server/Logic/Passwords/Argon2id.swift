@@ -1,11 +1,10 @@
 import CArgon2
 import Foundation
 
-/// Argon2id (RFC 9106) in PHC strings, by the reference library.
+/// Argon2id (RFC 9106) with hashes as PHC strings, by the reference library.
 enum Argon2id {
-    /// What a hash costs.
     struct Parameters: Hashable, Sendable {
-        /// KiB.
+        /// In KiB.
         var memory: UInt32
         var passes: UInt32
         var lanes: UInt32
@@ -14,7 +13,7 @@ enum Argon2id {
         static let recommended = Parameters(memory: 19_456, passes: 2, lanes: 1)
     }
 
-    /// The library refused, with its own error code.
+    /// An error code of the library.
     struct Failure: Error {
         let code: Int32
     }
@@ -56,7 +55,7 @@ enum Argon2id {
         }
     }
 
-    /// The parameters that a PHC string was made with, such as `$argon2id$v=19$m=19456,t=2,p=1$…`.
+    /// Returns the parameters of a PHC string, such as `$argon2id$v=19$m=19456,t=2,p=1$…`.
     static func parameters(of encoded: String) -> Parameters? {
         let parts = encoded.split(separator: "$")
         guard parts.count == 5, parts[0] == "argon2id", parts[1] == "v=19" else { return nil }

@@ -3,24 +3,24 @@ import Foundation
 import Locks
 import ServiceHost
 
-/// A list of passwords that others know already, in a file: the SHA-1 of each in hex, a line each, sorted.
+/// A file of breached passwords: one upper-case SHA-1 in hex per line, sorted.
 ///
-/// That is the form in which Have I Been Pwned gives its list away; what stands behind a colon counts for nothing. The
-/// file may be of any size: it is searched by halves where it lies, some forty reads for each password.
+/// This is the format of the list of Have I Been Pwned; text after a colon is ignored. The file may have any size: a
+/// binary search on disk needs about 40 reads per password.
 final class BreachedPasswords: Sendable {
-    /// A hash, and room for what stands behind it.
+    /// The longest line: a hash and the text after it.
     private static let maximumLine = 128
     private static let hashLength = 40
 
     private struct Failure: Error, CustomStringConvertible {
-        let description = "the list of breached passwords cannot be read"
+        let description = "the list of breached passwords is malformed"
     }
 
-    /// Read from by one thread at a time: its place is shared.
+    /// The file offset is shared, so only one thread reads at a time.
     private let file: Lock<FileHandle>
     private let size: UInt64
 
-    /// - Throws: `SettingError` where it cannot be read, or its first line is none of these.
+    /// - Throws: `SettingError` if the file cannot be read, or its first line has another format.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd() else {
             throw SettingError("BREACHED_PASSWORDS", "names the file \(path), which cannot be read")
@@ -31,15 +31,15 @@ final class BreachedPasswords: Sendable {
         guard let hash = first?.hash, hash.count == Self.hashLength,
             hash.allSatisfy({ $0.isHexDigit && !$0.isLowercase })
         else {
-            throw SettingError("BREACHED_PASSWORDS", "names a file whose lines are not SHA-1 in capital hex, sorted")
+            throw SettingError("BREACHED_PASSWORDS", "names a file that is not sorted SHA-1 hashes in upper-case hex")
         }
     }
 
-    /// Whether a password is in the list; reads the file, and so blocks.
+    /// Returns whether the list contains the password; blocks while it reads the file.
     func contains(_ password: String) throws -> Bool {
         let hash = Insecure.SHA1.hash(data: Data(password.utf8)).map { String(format: "%02X", $0) }.joined()
         return try file.withLock { file in
-            // The first line that is not before it begins in low ..< high, if there is any.
+            // Invariant: the first line that is not less than the hash begins in low ..< high, if it exists.
             var (low, high) = (UInt64(0), size)
             while low < high {
                 let middle = low + (high - low) / 2
@@ -54,9 +54,9 @@ final class BreachedPasswords: Sendable {
         }
     }
 
-    /// The first line that begins at or behind a place: its hash, and where the next one begins.
+    /// Returns the hash of the first line that begins at or after the offset, and the offset of the next line.
     private static func line(at offset: UInt64, of file: FileHandle) throws -> (hash: String, end: UInt64)? {
-        // A line begins where the byte before it ends one.
+        // Reading starts one byte earlier, because a line begins after a line break.
         let start = offset == 0 ? 0 : offset - 1
         try file.seek(toOffset: start)
         guard let bytes = try file.read(upToCount: 2 * maximumLine), !bytes.isEmpty else { return nil }

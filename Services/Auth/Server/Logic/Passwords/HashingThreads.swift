@@ -4,24 +4,24 @@ import Locks
 import ServiceHost
 import Wire
 
-/// A few threads of their own for work that takes a core for long, so that no event loop ever waits for it.
+/// A pool of threads for work that occupies a core for long, so that no event loop waits for it.
 ///
-/// They are niced: while they are busy, everything else in the process and beside it goes first.
+/// The threads have a low priority, so that all other work of the machine goes first.
 ///
-/// The queue is bounded and shared fairly. Clients are served in turn, one job each. A full queue makes room for a client
-/// with few jobs by refusing the newest job of the client with the most, so one client cannot occupy it alone. Once the
-/// queue is a quarter full, an account has at most `sharePerAccount` jobs in it.
+/// The queue is bounded and fair. Clients are served in rotation, one job each. If the queue is full, a client with few
+/// jobs displaces the newest job of the client with the most jobs. One client therefore cannot fill the queue alone.
+/// Once the queue is a quarter full, an account has at most `sharePerAccount` jobs in it.
 final class HashingThreads: Sendable {
-    /// Jobs of one account that wait in a queue that is more than a quarter full.
+    /// The most jobs of one account in a queue that is more than a quarter full.
     static let sharePerAccount = 4
-    /// Jobs of one client that a full queue always has room for, as long as other clients have more.
+    /// The jobs that one client can always add to a full queue, while other clients have more.
     static let sharePerClient = 4
 
-    /// The two parties that a job is accounted to.
+    /// The client and the account that a job is counted for.
     struct Share: Hashable, Sendable {
-        /// The network that the client belongs to; a /64 for IPv6, and nil where the address is unknown.
+        /// The client's network: a /64 for IPv6; nil if the address is unknown.
         var client: Data?
-        /// The account, whether it exists or not; nil where there is none yet.
+        /// The account, whether it exists or not; nil if the request names none.
         var account: Data?
 
         init(of caller: ClientInfo? = nil, account: String? = nil) {
@@ -33,17 +33,17 @@ final class HashingThreads: Sendable {
     private let work: Work
 
     /// - Parameters:
-    ///   - count: how many threads; at least one.
-    ///   - maximumWaiting: how much work may wait for a thread.
+    ///   - count: the number of threads, at least 1.
+    ///   - maximumWaiting: the most jobs that wait for a thread.
     init(count: Int, maximumWaiting: Int) {
         let work = Work(maximumWaiting: maximumWaiting)
         self.work = work
         for number in 0..<max(1, count) {
             let thread = Thread {
-                // Named from inside, or it keeps the name of the thread that made it.
+                // Set inside the thread, because it otherwise keeps the name of the thread that created it.
                 Thread.current.name = "hashing-\(number)"
                 #if os(Linux)
-                // On Linux a "process" of 0 is the calling thread alone.
+                // On Linux, the process id 0 means only the calling thread.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                 #endif
                 work.perform()
@@ -52,7 +52,6 @@ final class HashingThreads: Sendable {
         }
     }
 
-    /// Jobs that wait for a thread.
     var waiting: Int { work.waiting }
 
     deinit {
@@ -61,8 +60,8 @@ final class HashingThreads: Sendable {
 
     /// Runs `body` on one of the threads.
     ///
-    /// - Throws: what `body` throws; a 429 when this client or account has its share of the queue; a 503 when the queue is
-    ///   full of other clients' jobs; `CancellationError` if the caller gave up before it began.
+    /// - Throws: the errors of `body`; a 429 if the client or account has its share of the queue; a 503 if the queue is
+    ///   full of other clients' jobs; `CancellationError` if the task was cancelled before the job began.
     func run<Result: Sendable>(
         for share: Share = Share(),
         _ body: @escaping @Sendable () throws -> Result
@@ -80,7 +79,7 @@ final class HashingThreads: Sendable {
                     job.refuse(CancellationError())
                 } else {
                     work.add(job)
-                    // Who gave up a moment before had nothing to take back yet.
+                    // A cancellation before `add` found no job to cancel, so it is checked again here.
                     if Task.isCancelled { work.cancel(id) }
                 }
             }
@@ -91,9 +90,9 @@ final class HashingThreads: Sendable {
 }
 
 extension HashingThreads {
-    /// What waits for a thread.
+    /// The queue of the threads.
     ///
-    /// The threads hold this and not their owner, whose end ends them.
+    /// The threads hold this object and not the pool, so that the pool's `deinit` can stop them.
     private final class Work: Sendable {
         struct Job: Sendable {
             let id: Int
@@ -101,7 +100,7 @@ extension HashingThreads {
             let perform: @Sendable () -> Void
             let refuse: @Sendable (any Error) -> Void
 
-            /// The party that takes turns: without an address, the account itself.
+            /// The key of the rotation: the client's network, or the account if the address is unknown.
             var client: Data { share.client ?? share.account ?? Data() }
         }
 
@@ -113,7 +112,7 @@ extension HashingThreads {
 
         private let maximumWaiting: Int
         private let state = Lock(State())
-        /// Signalled once per job, and once by each thread that ends for the next one.
+        /// Signaled once per job, and by each thread that stops, to stop the next thread.
         private let signal = DispatchSemaphore(value: 0)
 
         init(maximumWaiting: Int) {
@@ -135,7 +134,7 @@ extension HashingThreads {
                 return state.queue.add(job, maximum: maximumWaiting).map { ($0.job, $0.error) }
             }
             refused?.job.refuse(refused?.error ?? CancellationError())
-            // A job that took another's place has that one's signal.
+            // A job that displaced another one uses that job's signal.
             if refused == nil { signal.signal() }
         }
 
@@ -163,28 +162,27 @@ extension HashingThreads {
         }
     }
 
-    /// Waiting jobs, by client and in turn.
     private struct FairQueue {
         private static let ofClient =
             APIError(
                 .rateLimited,
                 "too_many_concurrent_requests",
-                "too many of these at once; try again",
+                "too many concurrent requests; try again later",
                 retryAfter: 1
             )
         private static let full =
-            APIError(.unavailable, "overloaded", "too many sign-ins at once; try again", retryAfter: 1)
+            APIError(.unavailable, "overloaded", "too many concurrent sign-ins; try again later", retryAfter: 1)
 
-        /// The jobs of each client that has any, oldest first.
+        /// The jobs of each client, oldest first.
         private var jobs: [Data: [Work.Job]] = [:]
-        /// Each client that has jobs, once, the next to be served first.
+        /// The clients that have jobs, each once, in the order of service.
         private var rotation: [Data] = []
         private var perAccount: [Data: Int] = [:]
         private(set) var count = 0
 
         /// Adds a job.
         ///
-        /// - Returns: the job that was refused, which is the new one or the one that it displaced.
+        /// - Returns: the rejected job, which is the new job or the job that it displaced.
         mutating func add(_ job: Work.Job, maximum: Int) -> (job: Work.Job, error: APIError)? {
             if let account = job.share.account, count > maximum / 4,
                 perAccount[account, default: 0] >= HashingThreads.sharePerAccount
@@ -206,7 +204,7 @@ extension HashingThreads {
             return (newest, Self.ofClient)
         }
 
-        /// Takes the oldest job of the client whose turn it is.
+        /// Removes the oldest job of the next client in the rotation.
         mutating func next() -> Work.Job? {
             guard let client = rotation.first, let job = jobs[client]?.first else { return nil }
             rotation.removeFirst()

@@ -4,9 +4,10 @@ import Foundation
 import Postgres
 import Wire
 
-/// The rules by which a password becomes another one: its owner knows it, or reads the mailbox of the account.
+/// The rules of changing a password: the user knows the current one, or reads the account's mailbox.
 ///
-/// Neither signs in, and neither touches the second factor: who has forgotten a password has not lost his phone.
+/// A change or reset does not sign in and does not affect the second factor: a user who forgot the password still has
+/// the phone.
 struct PasswordChanges: Sendable {
     let database: PostgresPool
     let passwords: Passwords
@@ -18,11 +19,11 @@ struct PasswordChanges: Sendable {
     let emailOutbox: EmailOutbox
     let now: @Sendable () -> Date
 
-    /// Changes the password of whoever asks, and ends his other sessions.
+    /// Changes the caller's password and ends the caller's other sessions.
     func change(_ draft: PasswordChange, by identity: Identity, from caller: ClientInfo) async throws {
         try Passwords.check(draft.newPassword, field: "newPassword")
         let id = try identity.user.requireAccountID()
-        guard let kept = UUID(uuidString: identity.session) else { throw Accounts.externalAccount }
+        guard let currentSession = UUID(uuidString: identity.session) else { throw Accounts.externalAccount }
         let old = try await proof(draft, of: id, identity)
         let share = HashingThreads.Share(of: caller, account: id.wire)
         let new = try await passwords.hash(draft.newPassword, field: "newPassword", for: share)
@@ -30,25 +31,29 @@ struct PasswordChanges: Sendable {
             guard try await AccountStore(db: db).lock(id) else { throw Accounts.accountNotFound }
             try await reauthentication.requireLive(identity, in: db)
             guard try await AccountSecretStore(db: db).setPasswordHash(of: id, old, to: new) else {
-                throw APIError(.conflict, "password_changed", "the password was changed meanwhile")
+                throw APIError(.conflict, "password_changed", "the password was changed by another request")
             }
             try await EmailLinkStore(db: db).delete(of: id, for: .reset)
-            // A sign-in by the old password that waits for its second factor.
+            // A sign-in with the old password may be waiting for its second factor.
             try await LoginChallengeStore(db: db).delete(of: id)
             try await audit.record(.passwordChanged, by: identity, from: caller, in: db)
             try await emailOutbox.sendNotice(.passwordChanged, toOwnerOf: id, in: db)
-            try await sessionRevocations.endAll(of: identity.user, except: kept, in: db)
+            try await sessionRevocations.endAll(of: identity.user, except: currentSession, in: db)
         }
         emailOutbox.notify()
     }
 
-    /// The hash of the password that was shown; nil for an account without one, whose owner has just signed in.
+    /// Returns the hash of the verified current password; nil for an account without one after a recent sign-in.
     private func proof(_ draft: PasswordChange, of id: UUID, _ identity: Identity) async throws -> String? {
         if let current = draft.currentPassword, !current.isEmpty {
             return try await reauthentication.check(current, of: id, field: "currentPassword")
         }
         guard let account = try await AccountStore(db: database.reads).find(id), !account.isAnonymous else {
-            throw APIError(.conflict, "anonymous_account", "an anonymous account gets its password by registering")
+            throw APIError(
+                .conflict,
+                "anonymous_account",
+                "an anonymous account cannot set a password; register the account first"
+            )
         }
         guard try await AccountSecretStore(db: database.reads).passwordHash(of: id) == nil else {
             throw APIError.missing("currentPassword")
@@ -57,9 +62,9 @@ struct PasswordChanges: Sendable {
         return nil
     }
 
-    /// Has a link sent to an address, if it is the verified one of an account.
+    /// Sends a reset link to the address, if it is the verified address of an account.
     ///
-    /// Whether it is, is looked up when the mail is written: what is done before the answer is the same for all.
+    /// The account is looked up when the email is sent, so the work before the response is the same for every address.
     func requestReset(_ draft: PasswordResetRequest, from caller: ClientInfo) async throws {
         let address = try EmailAddress(draft.email)
         try emailOutbox.require()
@@ -68,16 +73,17 @@ struct PasswordChanges: Sendable {
         emailOutbox.notify()
     }
 
-    /// Sets a new password by a link, and ends all sessions; other credentials too where they may be another person's.
+    /// Sets a new password with the token of a link and ends all sessions, and other credentials that may belong to
+    /// another person.
     ///
-    /// - Throws: a 400 for a link that was used, is too old, or is none.
+    /// - Throws: a 400 for a link that was used, has expired or is invalid.
     func reset(_ draft: PasswordReset, from caller: ClientInfo) async throws {
         var faults = FieldErrors()
         let token = try faults.collect { try EmailAddresses.token(draft.token) }
         _ = try faults.collect { try Passwords.check(draft.newPassword, field: "newPassword") }
         try faults.finish()
         guard let token else { throw EmailAddresses.invalidLink }
-        // Looked up first, since a hash is dear; the transaction has the last word.
+        // This check only avoids an expensive password hash; the transaction decides.
         let found = try await EmailLinkStore(db: database.reads).account(of: token.hash, for: .reset, at: now())
         guard let found else { throw EmailAddresses.invalidLink }
         let share = HashingThreads.Share(of: caller, account: found.wire)
@@ -85,11 +91,11 @@ struct PasswordChanges: Sendable {
         try await database.transaction { db in
             guard let link = try await EmailLinkStore(db: db).consume(token.hash, for: .reset, at: now()),
                 let account = try await AccountSecretStore(db: db).setPasswordHash(of: link.account, to: new),
-                // Sent to an address that it no longer has, it is worth nothing.
+                // A link that was sent to a former address of the account is invalid.
                 account.emailVerified, account.email.map(NameFolding.fold) == NameFolding.fold(link.address)
             else { throw EmailAddresses.invalidLink }
             try await earlierCredentials.end(of: link.account, by: caller, in: db)
-            // It may have ended the password that was just set.
+            // Ending earlier credentials may have removed the new password, so it is set again.
             _ = try await AccountSecretStore(db: db).setPasswordHash(of: link.account, to: new)
             try await earlierCredentials.deleteLinks(of: link.account, in: db)
             try await LoginChallengeStore(db: db).delete(of: link.account)
@@ -104,7 +110,7 @@ struct PasswordChanges: Sendable {
         emailOutbox.notify()
     }
 
-    /// Forgets logins that failed: whoever tried them knows an old password at best.
+    /// Resets the failed logins of the account: those attempts knew at most the old password.
     private func resetFailures(_ account: Account, in db: any PostgresExecutor) async throws {
         for name in [account.username, account.email].compactMap(\.self) {
             let buckets = throttle.buckets(name: NameFolding.fold(name), address: nil, knownDevice: nil)

@@ -2,14 +2,14 @@ import Foundation
 import Metrics
 import Wire
 
-/// The rules of passwords: 8–128 characters as they are typed, kept as Argon2id, checked in the same time for everyone.
+/// The rules of passwords: 8 to 128 characters, stored as Argon2id hashes, verified in the same time for every account.
 final class Passwords: Sendable {
     static let length = 8...128
 
     private let threads: HashingThreads
     private let parameters: Argon2id.Parameters
     private let breached: BreachedPasswords?
-    /// What is compared where there is nothing to compare, so that nobody learns it from the time.
+    /// The hash that is compared if an account has none, so that response times do not reveal which accounts exist.
     private let decoy: String
 
     init(
@@ -24,19 +24,20 @@ final class Passwords: Sendable {
         decoy = try Argon2id.hash(Base64URL.random(bytes: 16), parameters: parameters)
     }
 
-    /// Checks a password that is to be one.
+    /// Checks the length of a new password.
     ///
-    /// - Throws: a 400 that names `field`.
+    /// - Throws: a 400 for `field`.
     static func check(_ password: String, field: String = "password") throws {
         guard !password.isEmpty else { throw APIError.missing(field) }
         guard length.contains(password.unicodeScalars.count) else {
-            throw APIError.invalid(field, "a password has 8 to 128 characters", code: "password_length")
+            throw APIError.invalid(field, "a password must have 8 to 128 characters", code: "password_length")
         }
     }
 
-    /// Hashes a password that is to be one.
+    /// Hashes a new password.
     ///
-    /// - Throws: a 400 that names `field` for one that is known to others; a 429 or 503 where too many are waiting.
+    /// - Throws: a 400 for `field` if the password is in the list of breached passwords; a 429 or 503 if too many jobs
+    ///   are waiting.
     func hash(
         _ password: String,
         field: String = "password",
@@ -47,7 +48,7 @@ final class Passwords: Sendable {
             if try breached?.contains(password) == true {
                 throw APIError.invalid(
                     field,
-                    "this password is in a list of stolen ones; choose another",
+                    "the password is in a list of breached passwords; choose another one",
                     code: "breached_password"
                 )
             }
@@ -55,16 +56,15 @@ final class Passwords: Sendable {
         }
     }
 
-    /// What came of a comparison.
     enum VerificationResult: Sendable {
         case wrong
-        /// `rehashed` is there if the hash was made with other parameters than today's.
+        /// `rehashed` is set if the stored hash has outdated parameters.
         case right(rehashed: String?)
     }
 
-    /// Compares a password with a hash, or with nothing, in the same time.
+    /// Compares a password with a hash; a missing hash takes the same time.
     ///
-    /// - Throws: a 429 or 503 where too many are waiting.
+    /// - Throws: a 429 or 503 if too many jobs are waiting.
     func verify(
         _ password: String,
         against hash: String?,
@@ -74,19 +74,18 @@ final class Passwords: Sendable {
         return match.map { .right(rehashed: $0.rehashed) } ?? .wrong
     }
 
-    /// A hash that a password fits.
     struct Match: Sendable {
-        /// Its position among the hashes that were compared.
+        /// The index among the compared hashes.
         var index: Int
-        /// Present if the hash was made with other parameters than today's.
+        /// Set if the stored hash has outdated parameters.
         var rehashed: String?
     }
 
-    /// Compares a password with each of several hashes until one fits.
+    /// Compares a password with several hashes until one matches.
     ///
-    /// A missing hash takes the time of one that does not fit, so that the time does not tell which hashes exist.
+    /// A missing hash takes the time of a mismatch, so that response times do not reveal which hashes exist.
     ///
-    /// - Throws: a 429 or 503 where too many are waiting.
+    /// - Throws: a 429 or 503 if too many jobs are waiting.
     func firstMatch(
         _ password: String,
         in hashes: [String?],
@@ -111,7 +110,7 @@ final class Passwords: Sendable {
         return try hash()
     }
 
-    /// NFC (RFC 8265, OpaqueString), since one keyboard writes é as one character and another as two.
+    /// Returns the password in NFC (RFC 8265, OpaqueString), because keyboards encode é as one character or as two.
     private static func prepared(_ password: String) -> String {
         password.precomposedStringWithCanonicalMapping
     }

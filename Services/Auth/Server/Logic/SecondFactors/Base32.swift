@@ -1,6 +1,6 @@
 import Foundation
 
-/// Base32 without padding (RFC 4648, section 6), as authenticator apps and people type it.
+/// Base32 without padding (RFC 4648, section 6), the encoding of secrets in authenticator apps.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 

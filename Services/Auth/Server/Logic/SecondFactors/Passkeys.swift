@@ -7,20 +7,18 @@ import Postgres
 import WebAuthn
 import Wire
 
-/// The rules of passkeys: who may add one, and who signs in by one.
+/// The rules of passkeys: adding, removing and signing in.
 ///
-/// A passkey is two factors in one, the device and what unlocks it, so no code is asked for besides.
+/// A passkey combines two factors, the device and its unlock method, so sign-in requires no further code.
 struct Passkeys: Sendable {
-    /// How many an account may have.
     static let maximum = 20
-    /// How long a browser may take, in milliseconds; a challenge counts as long (`Nonces.lifetime`).
+    /// The timeout for the browser in milliseconds, the same as the lifetime of a challenge (`Nonces.lifetime`).
     static let timeout = Int(Nonces.lifetime * 1_000)
-    /// Under what used challenges are kept, beside those of applications.
+    /// The scope under which used challenges are stored, next to the applications' ids.
     private static let nonceScope = "passkeys"
-    /// What a passkey is called that has no name.
     static let unnamed = "Passkey"
 
-    /// What a challenge was given out for, so that none counts for anything else.
+    /// The purpose of a challenge, which is valid for no other purpose.
     private enum Purpose {
         case adding(UUID)
         case signingIn
@@ -42,9 +40,9 @@ struct Passkeys: Sendable {
     let audit: Audit
     let now: @Sendable () -> Date
 
-    // MARK: Adding one
+    // MARK: Adding
 
-    /// What a browser makes a passkey by.
+    /// Returns the options with which a browser creates a passkey.
     func options(_ draft: PasskeyOptionsDraft, by identity: Identity) async throws -> PasskeyCreationOptions {
         let account = try await registered(identity.user)
         let id = try identity.user.requireAccountID()
@@ -60,7 +58,6 @@ struct Passkeys: Sendable {
         )
     }
 
-    /// Adds the passkey that a browser has made.
     func add(
         _ response: RegistrationResponse,
         named name: String?,
@@ -69,23 +66,23 @@ struct Passkeys: Sendable {
     ) async throws -> Passkey {
         let id = try identity.user.requireAccountID()
         let name = try Self.checked(name)
-        let made: RelyingParty.NewCredential
+        let credential: RelyingParty.NewCredential
         do {
-            made = try party.register(response, challenge: response.claimedChallenge)
+            credential = try party.register(response, challenge: response.claimedChallenge)
         } catch let error as WebAuthnError {
             throw APIError(.invalid, "invalid_passkey", error.text, field: error.field)
         }
-        let passkey = PasskeyStore.Record(id: UUID(), account: id, credential: made, name: name)
+        let passkey = PasskeyStore.Record(id: UUID(), account: id, credential: credential, name: name)
         try await database.transaction { db in
             try await consume(try response.claimedChallenge, for: .adding(id), in: db, or: Self.staleChallenge)
-            // Locked, so that two at once do not both come in below the bound.
+            // The lock keeps two concurrent requests from exceeding the limit.
             guard let account = try await AccountSecretStore(db: db).lock(id), !account.isAnonymous else {
                 throw Self.anonymous
             }
             try await reauthentication.requireLive(identity, in: db)
             let store = PasskeyStore(db: db)
             guard try await store.list(of: id).count < Self.maximum else {
-                throw APIError(.conflict, "too_many_passkeys", "an account has at most \(Self.maximum) passkeys")
+                throw APIError(.conflict, "too_many_passkeys", "an account may have at most \(Self.maximum) passkeys")
             }
             try await store.insert(passkey, at: now())
             try await audit.record(.passkeyAdded, by: identity, from: caller, detail: name, in: db)
@@ -95,7 +92,7 @@ struct Passkeys: Sendable {
         return Passkey(
             id: passkey.id.wire,
             name: name,
-            backedUp: made.isBackedUp,
+            backedUp: credential.isBackedUp,
             createdAt: now(),
             lastUsedAt: nil
         )
@@ -106,12 +103,14 @@ struct Passkeys: Sendable {
         return Page(try await PasskeyStore(db: database.reads).list(of: id))
     }
 
-    /// - Throws: a 404 where it is not there, or another's; a 409 where there is no other way in.
+    /// Removes a passkey.
+    ///
+    /// - Throws: a 404 if the account has no such passkey; a 409 if it is the last sign-in method.
     func remove(_ id: String, by identity: Identity, from caller: ClientInfo) async throws {
         guard let account = identity.user.accountID, let passkey = UUID(uuidString: id), passkey.wire == id.lowercased()
         else { throw Self.notFound }
         try await database.transaction { db in
-            // Locked, so that of the last two ways in not each is taken for one that is left.
+            // The lock keeps two concurrent requests from removing the last two sign-in methods.
             guard try await AccountStore(db: db).lock(account),
                 let name = try await PasskeyStore(db: db).delete(passkey, of: account)
             else { throw Self.notFound }
@@ -124,7 +123,7 @@ struct Passkeys: Sendable {
 
     // MARK: Signing in
 
-    /// What a browser signs in by; the same for everybody.
+    /// Returns the options with which a browser signs in; they are the same for every user.
     func requestOptions() -> PasskeyRequestOptions {
         PasskeyRequestOptions(
             challenge: nonces.make(for: Purpose.signingIn.name),
@@ -133,33 +132,37 @@ struct Passkeys: Sendable {
         )
     }
 
-    /// The account that a sign-in is of; its challenge is used up with it.
+    /// Returns the account of a sign-in and consumes its challenge.
     ///
-    /// - Throws: a 401, the same whatever is wrong with it; a 400 where it is none of WebAuthn's.
+    /// - Throws: a 401 that does not reveal the reason; a 400 for a response that is not WebAuthn's.
     func account(of response: AuthenticationResponse, in db: any PostgresExecutor) async throws -> UUID {
         guard response.type == "public-key" else {
-            throw APIError.invalid("type", "this is no answer to navigator.credentials.get()", code: "invalid_passkey")
+            throw APIError.invalid(
+                "type",
+                "the response is not from navigator.credentials.get()",
+                code: "invalid_passkey"
+            )
         }
         let store = PasskeyStore(db: db)
-        guard let known = try await store.lock(response.rawId.bytes) else { throw Self.refused }
+        guard let passkey = try await store.lock(response.rawId.bytes) else { throw Self.refused }
         let credential = RelyingParty.KnownCredential(
             id: response.rawId.bytes,
-            publicKey: known.publicKey,
-            signCount: known.signCount,
-            userHandle: Self.handle(known.account)
+            publicKey: passkey.publicKey,
+            signCount: passkey.signCount,
+            userHandle: Self.handle(passkey.account)
         )
         do {
             let challenge = try response.claimedChallenge
-            let seen = try party.authenticate(response, challenge: challenge, by: credential)
+            let result = try party.authenticate(response, challenge: challenge, by: credential)
             try await consume(challenge, for: .signingIn, in: db, or: Self.refused)
-            try await store.use(credential.id, signCount: seen.signCount, isBackedUp: seen.isBackedUp, at: now())
-            return known.account
+            try await store.use(credential.id, signCount: result.signCount, isBackedUp: result.isBackedUp, at: now())
+            return passkey.account
         } catch is WebAuthnError {
             throw Self.refused
         }
     }
 
-    /// Uses up a challenge that was given out here for this, and not too long ago.
+    /// Consumes a challenge that this server issued for this purpose and that has not expired.
     private func consume(
         _ challenge: String,
         for purpose: Purpose,
@@ -167,7 +170,7 @@ struct Passkeys: Sendable {
         or failure: APIError
     ) async throws {
         guard case .valid(let hash, let until) = nonces.validate(challenge, of: purpose.name),
-            // Without whose it was: nothing is kept here that would have to go with him.
+            // The row contains no user id, so an account deletion need not remove it.
             try await SpentNonceStore(db: db).insert(hash, of: Self.nonceScope, until: until)
         else { throw failure }
     }
@@ -180,41 +183,41 @@ struct Passkeys: Sendable {
         return account
     }
 
-    /// What an authenticator keeps of whose the passkey is: the id's bytes, which say nothing of him.
+    /// Returns the user handle that an authenticator stores: the bytes of the account's id, without personal data.
     private static func handle(_ account: UUID) -> Data { withUnsafeBytes(of: account.uuid) { Data($0) } }
 
     private static func checked(_ name: String?) throws -> String {
         guard let name else { return unnamed }
         guard !name.isEmpty else { throw APIError.missing("name") }
         guard (1...64).contains(name.unicodeScalars.count), !name.unicodeScalars.contains(where: \.isControl) else {
-            throw APIError.invalid("name", "a passkey's name has 1 to 64 characters", code: "name_length")
+            throw APIError.invalid("name", "a passkey's name must have 1 to 64 characters", code: "name_length")
         }
         return name
     }
 
-    private static let notFound = APIError(.notFound, "passkey_not_found", "there is no such passkey")
+    private static let notFound = APIError(.notFound, "passkey_not_found", "the passkey does not exist")
     private static let anonymous =
-        APIError(.conflict, "anonymous_account", "an anonymous account is registered first")
-    private static let refused = APIError(.unauthenticated, "invalid_passkey", "this passkey does not sign in here")
+        APIError(.conflict, "anonymous_account", "an anonymous account must be registered first")
+    private static let refused = APIError(.unauthenticated, "invalid_passkey", "this passkey cannot sign in")
     private static let staleChallenge =
-        APIError(.invalid, "invalid_challenge", "this took too long, or was done already; begin anew")
+        APIError(.invalid, "invalid_challenge", "the challenge has expired or was used; request new options")
 }
 
 extension WebAuthnError {
     fileprivate var field: String? { if case .malformed(let field) = self { field } else { nil } }
 
-    /// For a person who writes an app.
+    /// The message for app developers.
     fileprivate var text: String {
         switch self {
         case .malformed(let field): "\(field) is malformed"
-        case .wrongCeremony: "this is no answer to navigator.credentials.create()"
-        case .wrongChallenge: "this answers another challenge"
-        case .wrongOrigin: "this was made on a page that is not among PASSKEY_ORIGINS"
-        case .wrongRelyingParty: "this was made for another site"
-        case .userNotPresent, .userNotVerified: "the authenticator must verify who uses it"
-        case .unsupportedKey: "the key is none of ES256, EdDSA and RS256"
-        case .attestation: "attestation is none, or packed by the credential's own key"
-        case .wrongSignature, .wrongCredential, .cloned: "the answer does not fit the credential"
+        case .wrongCeremony: "the response is not from navigator.credentials.create()"
+        case .wrongChallenge: "the response is for another challenge"
+        case .wrongOrigin: "the page's origin is not one of PASSKEY_ORIGINS"
+        case .wrongRelyingParty: "the response is for another relying party"
+        case .userNotPresent, .userNotVerified: "the authenticator must verify the user"
+        case .unsupportedKey: "the key must be ES256, EdDSA or RS256"
+        case .attestation: "attestation must be none, or packed and signed by the credential's own key"
+        case .wrongSignature, .wrongCredential, .cloned: "the response does not match the credential"
         }
     }
 }

@@ -2,11 +2,10 @@ import Crypto
 import Foundation
 import Wire
 
-/// A code that gets in once without the authenticator app: 80 random bits, to be written down.
+/// A single-use code that replaces the authenticator app: 80 random bits for the user to write down.
 ///
-/// So many that the hash alone need not be slow.
+/// With 80 bits a fast hash is sufficient.
 struct RecoveryCode: Sendable {
-    /// How many an account is given.
     static let count = 10
     private static let length = 16
 
@@ -25,7 +24,7 @@ struct RecoveryCode: Sendable {
         text = groups.joined(separator: "-")
     }
 
-    /// As somebody types it: without hyphens, in small letters, 0 for O and 1 for I; nil for what can be none.
+    /// Parses user input without hyphens, in lower case, or with 0 for O and 1 for I; returns nil for an invalid code.
     init?(typed text: String) {
         guard text.utf8.count <= 64 else { return nil }
         let bare = text.uppercased().filter { $0 != "-" && $0 != " " }.replacing("0", with: "O").replacing(

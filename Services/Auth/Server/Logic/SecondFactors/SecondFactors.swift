@@ -6,13 +6,12 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of the second factor: an authenticator app, and codes on paper for who has lost it.
+/// The rules of the second factor: an authenticator app, and recovery codes for a lost app.
 struct SecondFactors: Sendable {
-    /// How long a sign-in waits for its second factor, in seconds.
+    /// Seconds until a sign-in that waits for its second factor expires.
     static let challengeLifetime: TimeInterval = 300
-    /// Wrong codes that one sign-in may have.
     static let attempts = 5
-    /// Bytes of base64url that a code or a challenge may have.
+    /// The longest code or challenge in a request, in bytes.
     static let maximumLength = 128
 
     let database: PostgresPool
@@ -24,7 +23,6 @@ struct SecondFactors: Sendable {
     let appName: String
     let now: @Sendable () -> Date
 
-    /// A sign-in that waits, as it was found by what the client was given.
     struct Challenge: Sendable {
         fileprivate let hash: Data
         let account: UUID
@@ -32,13 +30,13 @@ struct SecondFactors: Sendable {
         fileprivate let buckets: LoginThrottle.Buckets
     }
 
-    // MARK: Setting it up
+    // MARK: Setup
 
-    /// A secret for an authenticator app; signing in takes no code before one of it was shown.
+    /// Returns a new secret for an authenticator app; sign-in requires codes only after `confirm`.
     func begin(_ draft: TOTPDraft, by identity: Identity) async throws -> NewTOTP {
         let id = try identity.user.requireAccountID()
         guard let account = try await AccountStore(db: database.reads).find(id), !account.isAnonymous else {
-            throw APIError(.conflict, "anonymous_account", "an anonymous account is registered first")
+            throw APIError(.conflict, "anonymous_account", "an anonymous account must be registered first")
         }
         try await reauthentication.require(draft.password, of: identity)
         let totp = TOTP.random()
@@ -50,7 +48,7 @@ struct SecondFactors: Sendable {
         return NewTOTP(secret: Base32.encode(totp.secret), uri: totp.uri(issuer: appName, account: name))
     }
 
-    /// Turns it on, once the app has shown that it has the secret.
+    /// Enables the second factor after a code has shown that the app has the secret.
     func confirm(
         _ draft: SecondFactorCode,
         by identity: Identity,
@@ -65,7 +63,7 @@ struct SecondFactors: Sendable {
         try await throttle.check(buckets, at: now(), in: database.reads)
         guard let period = try totp(factor, of: id).period(of: code, at: now()) else {
             try await throttle.count(buckets, at: now(), in: database)
-            throw APIError.invalid("code", "the code is wrong, or the phone's clock is", code: "invalid_mfa_code")
+            throw APIError.invalid("code", "the code is wrong, or the phone's clock is wrong", code: "invalid_mfa_code")
         }
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.random() }
         try await database.transaction { db in
@@ -80,7 +78,7 @@ struct SecondFactors: Sendable {
         return RecoveryCodes(recoveryCodes: codes.map(\.text))
     }
 
-    /// Turns it off, by a code of it or a recovery code.
+    /// Disables the second factor with a code of the app or a recovery code.
     func remove(_ draft: SecondFactorCode, by identity: Identity, from caller: ClientInfo) async throws {
         let id = try identity.user.requireAccountID()
         let code = try Self.code(draft.code)
@@ -88,7 +86,7 @@ struct SecondFactors: Sendable {
         let buckets = buckets(of: id)
         try await throttle.check(buckets, at: now(), in: database.reads)
         let isRight = try await database.transaction { db in
-            // Counted before it is answered: of many tries at once only the first few are.
+            // Counted before the check, so that of many parallel attempts only the first few are checked.
             try await throttle.count(buckets, at: now(), in: db)
             guard try await consume(code, of: id, from: caller, in: db) else { return false }
             try await SecondFactorStore(db: db).delete(of: id)
@@ -99,19 +97,19 @@ struct SecondFactors: Sendable {
             return true
         }
         guard isRight else {
-            throw APIError(.forbidden, "invalid_mfa_code", "the code is wrong, or was used before", field: "code")
+            throw APIError(.forbidden, "invalid_mfa_code", "the code is wrong or was already used", field: "code")
         }
         emailOutbox.notify()
     }
 
-    /// Nil where signing in takes none.
+    /// Returns the second factor of the user; nil if sign-in requires no code.
     func show(_ user: User.ID) async throws -> SecondFactorSummary? {
         try await SecondFactorStore(db: database.reads).summary(of: user.requireAccountID())
     }
 
     // MARK: Signing in
 
-    /// What a sign-in has to answer by a code, where the account asks for one; nil where it asks for none.
+    /// Returns the challenge of a sign-in; nil if the account has no second factor.
     func challenge(
         for account: UUID,
         device: DeviceID?,
@@ -130,10 +128,10 @@ struct SecondFactors: Sendable {
         return challenge
     }
 
-    /// The sign-in that a challenge is of.
+    /// Returns the sign-in of a challenge.
     ///
-    /// - Throws: a 401 where it is none, or too old; a 429 where the account had too many wrong codes, but on a device
-    ///   that has signed in before.
+    /// - Throws: a 401 for an unknown or expired challenge; a 429 if the account had too many wrong codes, except on a
+    ///   known device.
     func find(_ challenge: String, from caller: ClientInfo) async throws -> Challenge {
         guard !challenge.isEmpty else { throw APIError.missing("challenge") }
         guard challenge.utf8.count <= Self.maximumLength else { throw Self.invalidChallenge }
@@ -147,17 +145,19 @@ struct SecondFactors: Sendable {
         return Challenge(hash: hash, account: found.account, device: device, buckets: buckets)
     }
 
-    /// Whether a code is right; uses it and the challenge up if so, and else counts it.
+    /// Returns whether a code is right.
     ///
-    /// - Throws: a 401 where the challenge had enough codes, or was used; a 429 where the account had enough.
+    /// A right code and its challenge are consumed; a wrong code is counted.
+    ///
+    /// - Throws: a 401 if the challenge was used or had too many wrong codes; a 429 if the account had too many.
     func consume(
         _ code: String,
         for challenge: Challenge,
         from caller: ClientInfo,
         in db: any PostgresExecutor
     ) async throws -> Bool {
-        // Counted before it is answered, and others wait until that is written: of many tries at once only the first few are
-        // answered.
+        // Counted before the check; parallel attempts wait for the row lock. Only the first few attempts are therefore
+        // checked.
         try await throttle.check(challenge.buckets, at: now(), in: db)
         try await throttle.count(challenge.buckets.ownOnly, at: now(), in: db)
         let challenges = LoginChallengeStore(db: db)
@@ -170,26 +170,26 @@ struct SecondFactors: Sendable {
         return true
     }
 
-    /// Takes note of a wrong code, and counts it where it came from.
+    /// Records and counts a wrong code.
     ///
-    /// - Throws: a 401, or a 429 where that was one too many.
+    /// - Throws: a 401, or a 429 if the limit is exceeded.
     func refuse(_ challenge: Challenge, from caller: ClientInfo) async throws -> Never {
-        // Somebody has the first factor: its owner is to know, whoever it was.
+        // The caller has the first factor, so the account's owner must see the failure.
         let account = challenge.account
         try await audit.record(.signInFailed, of: account, by: caller, detail: "second factor", in: database)
         if let shared = challenge.buckets.sharedOnly { try await throttle.count(shared, at: now(), in: database) }
-        throw APIError(.unauthenticated, "invalid_mfa_code", "the code is wrong, or was used before", field: "code")
+        throw APIError(.unauthenticated, "invalid_mfa_code", "the code is wrong or was already used", field: "code")
     }
 
     static func code(_ text: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing("code") }
         guard text.utf8.count <= maximumLength else {
-            throw APIError.invalid("code", "a code is shorter", code: "code_length")
+            throw APIError.invalid("code", "a code must have at most \(maximumLength) bytes", code: "code_length")
         }
         return text
     }
 
-    /// Takes a code of the app, or a recovery code, once.
+    /// Returns whether a code of the app or a recovery code is right and unused, and consumes it.
     private func consume(
         _ code: String,
         of account: UUID,
@@ -198,7 +198,7 @@ struct SecondFactors: Sendable {
     ) async throws -> Bool {
         let store = SecondFactorStore(db: db)
         guard let factor = try await store.find(account), factor.isConfirmed else { return false }
-        // As some apps show it, in two halves.
+        // Some apps show the code in two groups with a space.
         if let period = try totp(factor, of: account).period(of: code.filter { $0 != " " }, at: now()) {
             return try await store.consume(period: period, of: account)
         }
@@ -235,8 +235,8 @@ struct SecondFactors: Sendable {
     private static func owner(_ account: UUID) -> String { "totp of \(account.wire)" }
 
     private static let invalidChallenge =
-        APIError(.unauthenticated, "invalid_challenge", "this sign-in is too old, or was finished; begin anew")
+        APIError(.unauthenticated, "invalid_challenge", "the sign-in has expired or is complete; start again")
     private static let alreadyEnabled =
-        APIError(.conflict, "mfa_already_enabled", "there is an authenticator app already; remove it first")
-    private static let notEnabled = APIError(.notFound, "mfa_not_enabled", "there is no authenticator app")
+        APIError(.conflict, "mfa_already_enabled", "the account already has an authenticator app; remove it first")
+    private static let notEnabled = APIError(.notFound, "mfa_not_enabled", "the account has no authenticator app")
 }

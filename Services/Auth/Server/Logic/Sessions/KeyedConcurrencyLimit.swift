@@ -1,22 +1,21 @@
 import Locks
 import Wire
 
-/// Lets those who want the same thing have it one after the other, in the order they came.
+/// A limit of one running operation per key; further operations wait in the order of arrival.
 ///
-/// What they would wait for anyway, a lock on one row, they then wait for here and not with a connection in hand, so a
-/// burst on one row is no burst on everybody's connections.
+/// They would otherwise wait for the same row lock, each with a database connection. Waiting here keeps a burst on one
+/// row from occupying the connection pool.
 final class KeyedConcurrencyLimit<Key: Hashable & Sendable>: Sendable {
     private let maximumWaiting: Int
-    /// Who waits for each key that somebody has.
     private let waiting = Lock<[Key: [CheckedContinuation<Bool, Never>]]>([:])
 
     init(maximumWaiting: Int) {
         self.maximumWaiting = maximumWaiting
     }
 
-    /// Runs `body` when its turn has come.
+    /// Runs `body` after all earlier operations with the same key.
     ///
-    /// - Throws: what `body` throws; a 429 where too many are waiting for the same.
+    /// - Throws: the errors of `body`; a 429 if too many operations wait for the key.
     func run<Result: Sendable>(
         _ key: Key,
         _ body: () async throws -> Result
@@ -40,7 +39,7 @@ final class KeyedConcurrencyLimit<Key: Hashable & Sendable>: Sendable {
             if let rejection { continuation.resume(returning: rejection) }
         }
         if isRefused {
-            throw APIError(.rateLimited, "too_many_concurrent_requests", "too many of these at once; try again")
+            throw APIError(.rateLimited, "too_many_concurrent_requests", "too many concurrent requests; try again")
         }
     }
 

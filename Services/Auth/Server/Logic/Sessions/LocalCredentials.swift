@@ -3,12 +3,13 @@ import Foundation
 import Postgres
 import Wire
 
-/// What auth itself verifies credentials by: its own tables.
+/// The source of auth's own credential verifier: the database tables.
 ///
-/// The feed of `RevocationFeed` tells the verifier of each end at once; this is what it is loaded from, and the net below.
+/// `RevocationFeed` notifies the verifier of each revocation at once. This source provides the initial state, and
+/// catches up on missed notifications.
 struct LocalCredentials: CredentialSource {
     let database: PostgresPool
-    /// Seconds that a revocation matters.
+    /// Seconds after which a revocation is no longer needed.
     let revocationLifetime: Int
     let now: @Sendable () -> Date
 
@@ -31,10 +32,10 @@ struct LocalCredentials: CredentialSource {
 
     func sessions(of hashes: [String]) async throws -> [KnownSession] {
         let hashes = hashes.compactMap { Base64URL.decode($0) }
-        return try await SessionStore(db: database.reads).known(byTokens: hashes)
+        return try await SessionStore(db: database.reads).sessions(withTokenHashes: hashes)
     }
 
     func applicationKeys(_ names: [String]) async throws -> [KnownApplicationKey] {
-        try await ApplicationStore(db: database.reads).known(names.compactMap { ApplicationKey($0) })
+        try await ApplicationStore(db: database.reads).activeKeys(names.compactMap { ApplicationKey($0) })
     }
 }

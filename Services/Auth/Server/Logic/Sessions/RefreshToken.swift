@@ -3,12 +3,12 @@ import Foundation
 import ServiceHost
 import Wire
 
-/// What a session is continued with: opaque to clients, and in the database only as its hash.
+/// A refresh token: opaque to clients, and stored only as a hash.
 ///
-/// It holds its session's id, which says where to look for it; 256 random bits; and a tag under a secret of ours, by
-/// which one that was forgotten long ago is told from one that never was.
+/// It contains the session's id, which locates the row; 256 random bits; and a MAC. The MAC distinguishes an issued
+/// token whose hash was deleted long ago from a token that was never issued.
 struct RefreshToken: Sendable {
-    /// Longer text is refused as malformed, in characters.
+    /// The longest accepted text, in characters.
     static let maximumLength = 512
     private static let randomSize = 32
     private static let tagSize = 16
@@ -18,7 +18,6 @@ struct RefreshToken: Sendable {
     private let body: Data
     private let tag: Data
 
-    /// A new one.
     init(for session: UUID, tags: RefreshTokenTags) {
         var generator = SystemRandomNumberGenerator()
         var body = withUnsafeBytes(of: session.uuid) { Data($0) }
@@ -29,7 +28,7 @@ struct RefreshToken: Sendable {
         text = Base64URL.encode(body + tag)
     }
 
-    /// One that a client shows; nil if it cannot be one of ours.
+    /// Parses a token; returns nil if it cannot be a token of this server.
     init?(_ text: String) {
         let size = 16 + Self.randomSize + Self.tagSize
         guard text.utf8.count <= 2 * size, let bytes = Base64URL.decode(text), bytes.count == size else { return nil }
@@ -39,16 +38,15 @@ struct RefreshToken: Sendable {
         tag = Data(bytes.suffix(Self.tagSize))
     }
 
-    /// What is kept of it.
     var hash: Data { Data(SHA256.hash(data: Data(text.utf8))) }
 
-    /// Whether it was made here, whatever became of it.
+    /// Returns whether this server issued the token, even if its hash was deleted.
     func isOurs(_ tags: RefreshTokenTags) -> Bool {
         tags.isTag(tag, of: body)
     }
 }
 
-/// Makes and knows the tags of refresh tokens.
+/// The MACs of refresh tokens.
 struct RefreshTokenTags: Sendable {
     private let keys: [SymmetricKey]
 
@@ -63,7 +61,7 @@ struct RefreshTokenTags: Sendable {
     fileprivate func isTag(_ tag: Data, of body: Data) -> Bool {
         keys.contains { key in
             let expected = HMAC<SHA256>.authenticationCode(for: body, using: key).prefix(16)
-            // Compared without an early end.
+            // Compared in constant time.
             return zip(expected, tag).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
         }
     }

@@ -6,32 +6,34 @@ import Postgres
 import ServiceLifecycle
 import Wire
 
-/// Tells every service, within a moment, which sessions have ended.
+/// The feed that notifies every service of ended sessions within a moment.
 ///
-/// All instances of auth write to one table. What this one ends it knows at once; what another ends it finds by looking
-/// four times a second, for one reader here and not for each subscriber. A look goes back 30 s beyond the last serial,
-/// since a transaction that took its serial early may commit late.
+/// All instances of auth write revocations to one table. An instance receives its own revocations at once, and polls
+/// the table four times a second for those of other instances. Subscribers read from the feed, so the polling does not
+/// grow with their number. A poll includes the 30 s before the last serial, because a transaction that drew its serial
+/// early may commit late.
 final class RevocationFeed: Sendable, Service {
-    /// How far back answers and looks overlap, in seconds.
+    /// Seconds by which polls and responses overlap.
     static let overlap: TimeInterval = 30
-    /// How long an answer is held while there is nothing to tell.
+    /// The longest time that a request waits for a new revocation.
     static let longPollTimeout: Duration = .seconds(5)
     private static let pollInterval: Duration = .milliseconds(250)
-    /// How long a revocation that came out of order is announced to whoever asks beyond its serial.
+    /// The time for which a revocation with an out-of-order serial is repeated to clients whose cursor is already past
+    /// it.
     private static let lateWindow: Duration = .seconds(1)
 
     private struct State {
         var isLoaded = false
         var isStopping = false
-        var known: [Int64: RevocationStore.Record] = [:]
+        var recent: [Int64: RevocationStore.Record] = [:]
         var latest: Int64 = 0
-        /// Grows with each change, so that nobody waits for one that was just made.
+        /// Incremented by each change, so that a request does not wait for a change that has just happened.
         var version = 0
         var lateUntil: ContinuousClock.Instant?
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastWaiter = 0
 
-        /// Notes a change; returns those to wake.
+        /// Records a change and returns the requests to resume.
         mutating func change() -> [CheckedContinuation<Void, Never>] {
             version += 1
             defer { waiting = [:] }
@@ -46,7 +48,9 @@ final class RevocationFeed: Sendable, Service {
     private let onRevoked: @Sendable ([Revocation]) -> Void
     private let state = Lock(State())
 
-    /// A feed of revocations that matter for `lifetime` seconds; `onRevoked` is called with the new ones, sometimes more than once.
+    /// Creates a feed of the revocations of the last `lifetime` seconds.
+    ///
+    /// `onRevoked` is called with new revocations, possibly more than once for the same revocation.
     init(
         database: PostgresPool,
         lifetime: Int,
@@ -61,7 +65,7 @@ final class RevocationFeed: Sendable, Service {
         self.onRevoked = onRevoked
     }
 
-    /// Reads all that still matter.
+    /// Loads all revocations that are still needed.
     func load() async throws {
         let records = try await RevocationStore(db: database.reads)
             .list(after: Int64.max, orSince: now().addingTimeInterval(-lifetime))
@@ -69,18 +73,19 @@ final class RevocationFeed: Sendable, Service {
         state.withLock { $0.isLoaded = true }
     }
 
-    /// Takes sessions that just ended, and wakes the requests that wait for news.
+    /// Publishes sessions that have just ended, and resumes waiting requests.
     ///
-    /// A revocation is told before it counts as known. A request that ended a session and a look at the table can find
-    /// the same one at the same time, and the request must not answer before its token is refused here.
+    /// `onRevoked` runs before a revocation is stored as received. The request that ended a session and a poll may
+    /// publish the same revocation concurrently. The request must not respond before this process rejects the session's
+    /// tokens.
     func receive(_ records: [RevocationStore.Record]) {
-        let unknown = state.withLock { state in records.filter { state.known[$0.serial] == nil } }
+        let unknown = state.withLock { state in records.filter { state.recent[$0.serial] == nil } }
         guard !unknown.isEmpty else { return }
         onRevoked(unknown.map(revocation))
         let waiting = state.withLock { state in
-            let new = unknown.filter { state.known[$0.serial] == nil }
+            let new = unknown.filter { state.recent[$0.serial] == nil }
             guard !new.isEmpty else { return [CheckedContinuation<Void, Never>]() }
-            for record in new { state.known[record.serial] = record }
+            for record in new { state.recent[record.serial] = record }
             if new.contains(where: { $0.serial < state.latest }) { state.lateUntil = .now + Self.lateWindow }
             state.latest = max(state.latest, new.map(\.serial).max() ?? 0)
             return state.change()
@@ -88,9 +93,9 @@ final class RevocationFeed: Sendable, Service {
         for waiter in waiting { waiter.resume() }
     }
 
-    /// An answer of the feed: those after `after` and those of the last 30 s; all that matter without `after`.
+    /// Returns the revocations after `after` and those of the last 30 s; without `after`, all that are still needed.
     ///
-    /// Waits up to 5 s for one. At shutdown it answers at once.
+    /// Waits up to 5 s for a new revocation, and responds at once during a shutdown.
     func page(after: Int64?) async throws -> RevocationPage {
         guard let after else { return try currentPage(after: nil) }
         let deadline = ContinuousClock.now + Self.longPollTimeout
@@ -102,16 +107,17 @@ final class RevocationFeed: Sendable, Service {
             }
             let isOver = ContinuousClock.now >= deadline || Task.isShuttingDownGracefully
             if hasNew || isOver { return try currentPage(after: after) }
-            // It may have been found between the last answer and this request: told again, but not without a pause.
+            // A late revocation may have arrived between the client's requests. It is sent again, with a pause between
+            // responses.
             let pause = isLate ? min(deadline, .now + .milliseconds(100)) : deadline
-            // The server stops before the feed does, and waits for its requests.
+            // At shutdown the server stops before the feed, and waits for its open requests.
             await cancelWhenGracefulShutdown { await self.change(since: version, before: pause) }
             try Task.checkCancellation()
             if isLate || state.withLock({ $0.version }) != version { return try currentPage(after: after) }
         }
     }
 
-    /// Looks for what other instances ended, until the service is shut down; then lets go of all who wait.
+    /// Polls for revocations of other instances until shutdown, then resumes all waiting requests.
     func run() async {
         await withGracefulShutdownHandler {
             await cancelWhenGracefulShutdown { await self.pollLoop() }
@@ -127,25 +133,24 @@ final class RevocationFeed: Sendable, Service {
     private func pollLoop() async {
         var isFailing = false
         while !Task.isCancelled {
-            guard (try? await Task.sleep(for: Self.pollInterval)) != nil else { return }  // cancelled: at an end
+            guard (try? await Task.sleep(for: Self.pollInterval)) != nil else { return }  // The service stops.
             do {
                 try await poll()
-                if isFailing { logger.info("revocations can be read again") }
+                if isFailing { logger.info("revocation polling recovered") }
                 isFailing = false
             } catch is CancellationError {
                 return
             } catch {
-                if !isFailing { logger.warning("revocations not read", metadata: ["error": "\(error)"]) }
+                if !isFailing { logger.warning("revocation polling failed", metadata: ["error": "\(error)"]) }
                 isFailing = true
             }
         }
     }
 
-    /// Looks once.
     func poll() async throws {
         let latest = state.withLock { state in
             let horizon = now().addingTimeInterval(-lifetime)
-            state.known = state.known.filter { $0.value.revokedAt > horizon }
+            state.recent = state.recent.filter { $0.value.revokedAt > horizon }
             return state.latest
         }
         let since = now().addingTimeInterval(-Self.overlap)
@@ -153,12 +158,12 @@ final class RevocationFeed: Sendable, Service {
     }
 
     private func currentPage(after: Int64?) throws -> RevocationPage {
-        let (known, latest) = try state.withLock { state in
+        let (recent, latest) = try state.withLock { state in
             guard state.isLoaded else { throw APIError.unavailable("the revocation feed") }
-            return (state.known, state.latest)
+            return (state.recent, state.latest)
         }
         let horizon = now().addingTimeInterval(-Self.overlap)
-        let matching = known.values.filter { record in
+        let matching = recent.values.filter { record in
             after.map { record.serial > $0 || record.revokedAt > horizon } ?? true
         }
         return RevocationPage(
@@ -171,11 +176,11 @@ final class RevocationFeed: Sendable, Service {
         Revocation(record, lifetime: lifetime)
     }
 
-    /// Returns when something changed since `version`, or at `deadline`.
+    /// Returns after a change since `version`, or at `deadline`.
     private func change(since version: Int, before deadline: ContinuousClock.Instant) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.nextChange(since: version) }
-            // Cancelled when the change comes first.
+            // The sleep is cancelled if the change comes first.
             group.addTask { try? await Task.sleep(until: deadline) }
             await group.next()
             group.cancelAll()
@@ -205,7 +210,7 @@ final class RevocationFeed: Sendable, Service {
 }
 
 extension Revocation {
-    /// One that matters for `lifetime` seconds.
+    /// Creates a revocation that verifiers need for `lifetime` seconds.
     init(_ record: RevocationStore.Record, lifetime: TimeInterval) {
         self.init(
             sessionId: record.session.wire,

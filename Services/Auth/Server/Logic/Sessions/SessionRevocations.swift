@@ -4,12 +4,13 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// How sessions end: one transaction deletes the row, and writes a revocation, from which every service learns of it within
-/// a moment, and an event for the services that store something of the session.
+/// The end of sessions.
 ///
-/// This process refuses the tokens of the session as soon as the transaction is committed.
+/// One transaction deletes the row and writes a revocation and an event.
+///
+/// Verifiers in all services receive the revocation within a moment. The event is for services that store data of the
+/// session. This process rejects the session's tokens as soon as the transaction is committed.
 struct SessionRevocations: Sendable {
-    /// How many go in one transaction.
     private static let batch = 1_000
 
     let database: PostgresPool
@@ -18,7 +19,7 @@ struct SessionRevocations: Sendable {
     let audit: Audit
     let now: @Sendable () -> Date
 
-    /// Ends sessions within a transaction; returns how many there were.
+    /// Ends sessions within a transaction and returns their number.
     @discardableResult
     func end(
         _ sessions: [UUID],
@@ -34,26 +35,25 @@ struct SessionRevocations: Sendable {
         return ended.count
     }
 
-    /// Has this process refuse the tokens of ended sessions once a transaction is committed.
+    /// Makes this process reject the tokens of ended sessions after the commit.
     func announce(_ ended: [RevocationStore.Record], after transaction: PostgresTransaction) {
         transaction.onCommit { [feed] in feed.receive(ended) }
     }
 
-    /// Ends one session of a user; false if he has none of that id.
+    /// Ends one session of a user; returns false if the user has no session with this id.
     func end(_ session: UUID, of user: User.ID) async throws -> Bool {
         try await database.transaction { db in try await end([session], of: user, in: db) } > 0
     }
 
-    /// Ends a user's sessions, all or all but one.
-    func endAll(of user: User.ID, except kept: UUID? = nil) async throws {
-        try await database.transaction { db in try await endAll(of: user, except: kept, in: db) }
+    func endAll(of user: User.ID, except session: UUID? = nil) async throws {
+        try await database.transaction { db in try await endAll(of: user, except: session, in: db) }
     }
 
-    func endAll(of user: User.ID, except kept: UUID? = nil, in db: PostgresTransaction) async throws {
-        try await end(try await SessionStore(db: db).lock(of: user, except: kept), in: db)
+    func endAll(of user: User.ID, except session: UUID? = nil, in db: PostgresTransaction) async throws {
+        try await end(try await SessionStore(db: db).lock(of: user, except: session), in: db)
     }
 
-    /// Ends the sessions that a key vouched for, some at a time: there may be very many.
+    /// Ends all sessions that were opened with a key, in batches.
     func endAll(openedBy key: String, of application: String) async throws {
         var count = Self.batch
         while count == Self.batch {
@@ -64,7 +64,7 @@ struct SessionRevocations: Sendable {
         }
     }
 
-    /// Ends some of the sessions of an application; true when there may be more.
+    /// Ends one batch of an application's sessions; returns true if more may remain.
     func endBatch(ofApplication application: String) async throws -> Bool {
         try await database.transaction { db in
             let sessions = try await SessionStore(db: db).lock(ofApplication: application, limit: Self.batch)
@@ -72,7 +72,9 @@ struct SessionRevocations: Sendable {
         } == Self.batch
     }
 
-    /// Forgets sessions whose time is over, some at a time; nobody can use them, so nobody needs to hear of it at once.
+    /// Deletes expired sessions in batches.
+    ///
+    /// Their tokens are invalid already, so no revocation is needed.
     func deleteExpired(seenBefore: Date) async throws {
         var count = Self.batch
         while count == Self.batch {

@@ -7,20 +7,20 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of sessions: how one goes on, who sees them, and how they end.
+/// The rules of sessions: refresh, list and end.
 struct Sessions: Sendable {
-    /// How long a used refresh token is still taken from its own device, in seconds.
+    /// Seconds for which the session's own device may still use a refresh token after its successor was used.
     static let reuseGrace: TimeInterval = 10
-    /// Refresh tokens of a session that are not used yet; the oldest beyond them are forgotten.
+    /// The most unused refresh tokens of a session; older ones are deleted.
     static let maximumUnusedTokens = 128
-    /// Refreshes of one session that wait for each other; past them one is refused.
+    /// The most concurrent refreshes of one session; further ones are rejected.
     static let maximumWaiting = 256
 
     let database: PostgresPool
     let issuer: TokenIssuer
     let sessionRevocations: SessionRevocations
     let cursors: CursorSigner
-    /// Seconds.
+    /// In seconds.
     let idleLifetime: Int
     let logger: Logger
     let now: @Sendable () -> Date
@@ -31,19 +31,23 @@ struct Sessions: Sendable {
     private enum Outcome: Sendable {
         case continued(SignIn)
         case refused
-        /// The token was used before, and not as one that lost an answer would use it.
+        /// The token was used before, in a way that a lost response does not explain.
         case reused
     }
 
-    /// Gives a session its next tokens for a refresh token.
+    /// Issues the next tokens of a session for a refresh token.
     ///
-    /// Each is used once, but for two cases that are no theft: while the token given for it is unused, its answer may
-    /// have been lost; and for 10 s after that the same device may have asked twice at once. Else somebody has a copy,
-    /// and since nobody can tell who, the session ends.
+    /// Each token is used once, with two exceptions. While its successor is unused, the response may have been lost.
+    /// For 10 s after that, the same device may have sent two refreshes concurrently. Any other reuse means that a copy
+    /// of the token exists. The legitimate client cannot be identified, so the session ends.
     func refresh(_ draft: RefreshDraft) async throws -> SignIn {
         guard !draft.refreshToken.isEmpty else { throw APIError.missing("refreshToken") }
         guard draft.refreshToken.unicodeScalars.count <= RefreshToken.maximumLength else {
-            throw APIError.invalid("refreshToken", "a refresh token is shorter", code: "refresh_token_length")
+            throw APIError.invalid(
+                "refreshToken",
+                "a refresh token must have at most \(RefreshToken.maximumLength) characters",
+                code: "refresh_token_length"
+            )
         }
         let device = try draft.deviceId.map { try DeviceID($0) }
         guard let token = RefreshToken(draft.refreshToken) else { throw Self.refused }
@@ -56,25 +60,25 @@ struct Sessions: Sendable {
         case .refused: throw Self.refused
         case .reused:
             Counter(label: "roost_auth_refresh_token_reuses_total").increment()
-            logger.warning("refresh token used again, session ended", metadata: ["session": "\(token.session.wire)"])
+            logger.warning("refresh token reused, session ended", metadata: ["session": "\(token.session.wire)"])
             throw Self.refused
         }
     }
 
     private func use(_ token: RefreshToken, on device: DeviceID?, in db: PostgresTransaction) async throws -> Outcome {
-        // Everything about a session's tokens happens under its lock, one request after the other.
+        // The session's row lock orders all changes of its tokens.
         guard let session = try await SessionStore(db: db).lock(token.session) else { return .refused }
         let now = now()
         guard session.expiresAt > now, session.lastSeenAt > idleSince(now) else { return .refused }
 
         let store = RefreshTokenStore(db: db)
-        guard let known = try await store.find(token.hash, in: session.id) else {
-            // One that was ours is one forgotten because it would never be taken again.
+        guard let record = try await store.find(token.hash, in: session.id) else {
+            // An issued token without a row was deleted because it could no longer be used.
             guard token.isOurs(issuer.refreshTokenTags) else { return .refused }
             try await sessionRevocations.end([session.id], as: .refreshTokenReused, in: db)
             return .reused
         }
-        if known.usedAt != nil, let successorUsedAt = known.successorUsedAt {
+        if record.usedAt != nil, let successorUsedAt = record.successorUsedAt {
             let isSameDevice = device != nil && device?.text == session.deviceID
             guard isSameDevice, now.timeIntervalSince(successorUsedAt) <= Self.reuseGrace else {
                 try await sessionRevocations.end([session.id], as: .refreshTokenReused, in: db)
@@ -95,7 +99,7 @@ struct Sessions: Sendable {
         return .continued(try await issuer.tokens(of: session, refreshToken: next, in: db))
     }
 
-    /// The devices that a user is signed in on, newest first; `current` is the session that asks, where it is one of his.
+    /// Returns a user's sessions, newest first; `current` is the id of the caller's session, if it is the user's.
     func list(
         of user: User.ID,
         current: String? = nil,
@@ -116,31 +120,30 @@ struct Sessions: Sendable {
 
     /// Ends one of a user's sessions.
     ///
-    /// - Throws: a 404 if there is none of that id, or it is another's.
+    /// - Throws: `session_not_found`, a 404, if the user has no session with this id.
     func end(_ id: String, of user: User.ID) async throws {
         let session = UUID(uuidString: id).flatMap { $0.wire == id.lowercased() ? $0 : nil }
         guard let session else { throw Self.notFound }
         guard try await sessionRevocations.end(session, of: user) else { throw Self.notFound }
     }
 
-    /// Ends the session that asks; that it has ended already is no error.
+    /// Ends the caller's session; a session that has already ended is not an error.
     func logout(_ identity: Identity) async throws {
         guard let session = UUID(uuidString: identity.session) else { return }
         _ = try await sessionRevocations.end(session, of: identity.user)
     }
 
-    /// Ends all of a user's sessions but the one that asks.
     func endOthers(of identity: Identity) async throws {
-        guard let kept = UUID(uuidString: identity.session) else { return }
-        try await sessionRevocations.endAll(of: identity.user, except: kept)
+        guard let session = UUID(uuidString: identity.session) else { return }
+        try await sessionRevocations.endAll(of: identity.user, except: session)
     }
 
     private func idleSince(_ now: Date) -> Date { now.addingTimeInterval(-TimeInterval(idleLifetime)) }
 
-    private static let notFound = APIError(.notFound, "session_not_found", "there is no such session")
+    private static let notFound = APIError(.notFound, "session_not_found", "the session does not exist")
 }
 
-/// The place of a session in the list, as a cursor keeps it: to the microsecond, as the database does.
+/// The list position of a session as a cursor stores it, in microseconds like the database.
 private struct Cursor: Codable {
     var microseconds: Int64
     var session: UUID

@@ -9,18 +9,19 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// The keys that sign access tokens: one stands by, one signs, and those before it verify what they signed.
+/// The keys that sign access tokens: a standby key, the current key, and previous keys that only verify.
 ///
-/// A key is published long before it signs, so a rotation surprises no verifier, and long after, so it ends no session.
-/// Another instance's rotation is noticed within seconds; until then this one signs with a key that is still published.
+/// A key is published long before it signs, so verifiers have it at a rotation. It stays published long after, so no
+/// session ends. An instance notices another instance's rotation within seconds; until then it signs with a key that is
+/// still published.
 final class SigningKeys: Sendable, Service {
-    /// What is wrong with the table.
+    /// Errors that only a damaged table causes.
     enum Failure: Error {
         case unknownState(String)
         case noCurrentKey
     }
 
-    /// How often another instance's rotation is looked for.
+    /// The interval of checks for rotations by other instances.
     private static let checkInterval: Duration = .seconds(5)
 
     private struct Ring {
@@ -42,7 +43,7 @@ final class SigningKeys: Sendable, Service {
         self.now = now
     }
 
-    /// The published keys: the current one first.
+    /// The published keys, the current one first.
     var document: KeyDocument {
         get throws {
             guard let ring = ring.withLock({ $0 }) else { throw APIError.unavailable("the key document") }
@@ -50,12 +51,12 @@ final class SigningKeys: Sendable, Service {
         }
     }
 
-    /// An access token of these claims, signed by the current key.
+    /// Returns an access token with these claims, signed with the current key.
     func sign(_ claims: AccessToken.Claims) throws -> String {
         try sign(claims, type: AccessToken.type)
     }
 
-    /// Returns a stream ticket of these claims, signed by the current key.
+    /// Returns a stream ticket with these claims, signed with the current key.
     func sign(_ claims: StreamTicket.Claims) throws -> String {
         try sign(claims, type: StreamTicket.type)
     }
@@ -69,15 +70,15 @@ final class SigningKeys: Sendable, Service {
         return "\(input).\(Base64URL.encode(signature.rawRepresentation))"
     }
 
-    /// Reads the keys, making the first ones where there are none.
+    /// Loads the keys, and creates the first ones if none exist.
     func load() async throws {
         var keys = try await SigningKeyStore(db: database).list()
         if keys.isEmpty {
             keys = try await database.transaction { db in
                 let store = SigningKeyStore(db: db)
                 try await store.lock()
-                let made = try await store.list()
-                guard made.isEmpty else { return made }
+                let existing = try await store.list()
+                guard existing.isEmpty else { return existing }
                 for state in [SigningKeyStore.State.current, .standby] {
                     try await store.insert(try self.make(state), at: self.now())
                 }
@@ -87,7 +88,7 @@ final class SigningKeys: Sendable, Service {
         try apply(keys)
     }
 
-    /// Lets the standby key sign, keeps the current one for what it signed, and makes a new one stand by.
+    /// Makes the standby key current, keeps the former current key for verification, and creates a new standby key.
     func rotate() async throws -> KeyRotation {
         let keys = try await database.transaction { db in
             let store = SigningKeyStore(db: db)
@@ -103,7 +104,6 @@ final class SigningKeys: Sendable, Service {
         return status
     }
 
-    /// Which key does what.
     func status() async throws -> KeyRotation {
         try Self.status(of: try await SigningKeyStore(db: database.reads).list())
     }
@@ -114,9 +114,9 @@ final class SigningKeys: Sendable, Service {
         return KeyRotation(standby: standby, current: current, previous: kids(.previous))
     }
 
-    /// Notices what other instances do to the keys, until the service is shut down.
+    /// Applies key changes of other instances until shutdown.
     func run() async {
-        await PeriodicTask("look for another instance's rotation", every: Self.checkInterval, logger: logger) {
+        await PeriodicTask("signing key refresh", every: Self.checkInterval, logger: logger) {
             [self] in
             try apply(try await SigningKeyStore(db: database.reads).list())
         }.run()
@@ -125,12 +125,12 @@ final class SigningKeys: Sendable, Service {
     private func apply(_ keys: [SigningKeyStore.Record]) throws {
         guard let current = keys.first(where: { $0.state == .current }) else { throw Failure.noCurrentKey }
         let document = KeyDocument(keys)
-        let isKnown = ring.withLock { ring in
+        let isUnchanged = ring.withLock { ring in
             guard ring?.kid == current.kid else { return false }
             ring?.document = document
             return true
         }
-        guard !isKnown else { return }
+        guard !isUnchanged else { return }
         let opened = try encryptor.open(current.encryptedPrivateKey, for: Self.owner(of: current.kid))
         let key = try P256.Signing.PrivateKey(rawRepresentation: opened)
         ring.withLock { $0 = Ring(kid: current.kid, key: key, document: document) }
@@ -149,7 +149,7 @@ final class SigningKeys: Sendable, Service {
 
     private static func owner(of kid: String) -> String { "signing_keys/\(kid)" }
 
-    /// RFC 7638: the hash of the key's required members, in order.
+    /// Returns the RFC 7638 thumbprint: the hash of the key's required members, in order.
     private static func thumbprint(of publicKey: Data) -> String {
         let (x, y) = publicKey.coordinates
         let members = #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"#
@@ -158,7 +158,6 @@ final class SigningKeys: Sendable, Service {
 }
 
 extension KeyDocument {
-    /// The current key first.
     init(_ keys: [SigningKeyStore.Record]) {
         let sorted = keys.filter { $0.state == .current } + keys.filter { $0.state != .current }
         self.init(
@@ -171,7 +170,7 @@ extension KeyDocument {
 }
 
 extension Data {
-    /// The two halves of an X9.63 point of P-256, each as base64url.
+    /// The two coordinates of a P-256 point in X9.63 format, each as base64url.
     fileprivate var coordinates: (x: String, y: String) {
         (Base64URL.encode(dropFirst().prefix(32)), Base64URL.encode(suffix(32)))
     }

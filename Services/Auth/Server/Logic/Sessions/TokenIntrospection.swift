@@ -4,9 +4,9 @@ import Foundation
 import Postgres
 import Wire
 
-/// The rules of tokens that somebody shows, to end them or to know of them.
+/// The introspection and revocation of tokens that a client presents.
 struct TokenIntrospection: Sendable {
-    /// Longer text is no token of ours, in bytes.
+    /// The longest accepted token, in bytes.
     private static let maximumLength = 8_192
 
     let database: PostgresPool
@@ -15,14 +15,13 @@ struct TokenIntrospection: Sendable {
     let refreshTokenTags: RefreshTokenTags
     let issuer: String
 
-    /// Ends the session that a token is of; for one that counts no more, or never did, there is nothing to do and nothing
-    /// to say (RFC 7009, section 2.2).
+    /// Ends the session of a token; an inactive or unknown token is ignored without an error (RFC 7009, section 2.2).
     ///
-    /// Whoever has a token may end it: that needs no other proof.
+    /// Possession of the token is the only authorization needed.
     func revoke(_ draft: PresentedToken) async throws {
         try Self.check(draft)
         if let token = RefreshToken(draft.token) {
-            // One that was used ends it as well: somebody has a copy.
+            // A used refresh token ends the session too, because its holder may be an attacker.
             guard token.isOurs(refreshTokenTags) else { return }
             _ = try await database.transaction { db in try await sessionRevocations.end([token.session], in: db) }
             return
@@ -32,7 +31,7 @@ struct TokenIntrospection: Sendable {
         _ = try await sessionRevocations.end(session, of: identity.user)
     }
 
-    /// Whether a token is one to use at a service, and whose (RFC 7662); a refresh token is none.
+    /// Returns whether a token is a usable access token, and its user (RFC 7662); refresh tokens count as inactive.
     func status(of draft: PresentedToken) async throws -> TokenStatus {
         try Self.check(draft)
         guard let identity = try await identity(of: draft.token) else { return .inactive }
@@ -51,11 +50,11 @@ struct TokenIntrospection: Sendable {
     private static func check(_ draft: PresentedToken) throws {
         guard !draft.token.isEmpty else { throw APIError.missing("token") }
         guard draft.token.utf8.count <= maximumLength else {
-            throw APIError.invalid("token", "a token has at most \(maximumLength) bytes", code: "token_length")
+            throw APIError.invalid("token", "a token must have at most \(maximumLength) bytes", code: "token_length")
         }
     }
 
-    /// Whose a token is; nil for one that does not count.
+    /// Returns the identity of a token; nil for an invalid token.
     private func identity(of token: String) async throws -> Identity? {
         do {
             return try await credentials.identify(token)

@@ -4,28 +4,28 @@ import Foundation
 import Postgres
 import Wire
 
-/// Opens sessions, and makes the tokens that they are used and continued with.
+/// The opening of sessions and the issuing of their tokens.
 struct TokenIssuer: Sendable {
-    /// Sessions of one account; the one that was used longest ago ends when another begins.
+    /// The most sessions of one account; a further sign-in ends the least recently used one.
     static let maximumSessions = 100
-    /// Surplus sessions that one sign-in ends: an account may have very many from an earlier release.
+    /// The most surplus sessions that one sign-in ends; an account may have many from an earlier release.
     private static let batch = 1_000
 
     let keys: SigningKeys
     let refreshTokenTags: RefreshTokenTags
     /// The `iss` of access tokens.
     let issuer: String
-    /// Seconds.
+    /// In seconds.
     let accessTokenLifetime: Int
-    /// Seconds.
+    /// In seconds.
     let sessionLifetime: Int
     let sessionRevocations: SessionRevocations
     let audit: Audit
     let now: @Sendable () -> Date
 
-    /// Opens a session of an account, whichever way its owner has shown that it is his.
+    /// Opens a session of an authenticated account.
     ///
-    /// - Throws: a 403 where the operator has disabled it, a 401 where it has just gone.
+    /// - Throws: `account_disabled`, a 403, if the operator has disabled the account; a 401 if it was just deleted.
     func signIn(
         _ account: UUID,
         on device: DeviceID?,
@@ -55,7 +55,6 @@ struct TokenIssuer: Sendable {
         return try await tokens(of: session, refreshToken: first, in: db)
     }
 
-    /// The answer that a session is used and continued with.
     func tokens(
         of session: SessionStore.Record,
         refreshToken: RefreshToken,
@@ -63,7 +62,7 @@ struct TokenIssuer: Sendable {
     ) async throws -> SignIn {
         let isAdmin = try await isAdministrator(session.user, in: db)
         let issued = Int64(now().timeIntervalSince1970)
-        // Never beyond the session's own end.
+        // A token must not outlive its session.
         let expires = min(issued + Int64(accessTokenLifetime), Int64(session.expiresAt.timeIntervalSince1970))
         let claims = AccessToken.Claims(
             iss: issuer,

@@ -4,21 +4,21 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Ends the credentials of an account that may belong to another person than the owner of its e-mail address.
+/// The removal of credentials that may belong to another person than the owner of the account's e-mail address.
 ///
-/// An account can be registered with another person's address, and the owner of the address may verify it by the link
-/// alone. When that owner then comes in by the address, each credential from before ends: password, passkeys, linked
-/// identities, sessions, and mails on their way. They stay where the address is proven: verified by a person who also
-/// held the account.
+/// An attacker can register an account with another person's address, and the owner may verify the address with the
+/// link alone. When that owner later signs in with the address, all earlier credentials end: password, passkeys, linked
+/// identities, sessions, and queued emails. If the address is proven, all credentials stay: its verifier also held the
+/// account.
 ///
-/// The second factor stays. It signs in to nothing by itself, and a mailbox alone must not remove it.
+/// The second factor stays. It cannot sign in by itself, and access to the mailbox alone must not remove it.
 struct EarlierCredentials: Sendable {
     let sessionRevocations: SessionRevocations
     let audit: Audit
 
-    /// Ends them, unless the address is proven, and regards the address as proven from then on.
+    /// Removes all earlier credentials unless the address is proven, and then marks the address as proven.
     ///
-    /// The caller has locked the account.
+    /// The caller must have locked the account.
     func end(of account: UUID, by caller: ClientInfo, in db: PostgresTransaction) async throws {
         let secrets = AccountSecretStore(db: db)
         guard try await !secrets.isEmailProven(account) else { return }
@@ -28,15 +28,15 @@ struct EarlierCredentials: Sendable {
         try await LoginChallengeStore(db: db).delete(of: account)
         try await KnownDeviceStore(db: db).delete(of: account)
         try await deleteLinks(of: account, in: db)
-        // Last: a sign-in by one of the above that was faster has opened its session by now.
+        // Sessions end last, because a concurrent sign-in with one of these credentials may have opened a session.
         try await sessionRevocations.endAll(of: User.ID(application: RoostApplication.id, user: account.wire), in: db)
         try await secrets.proveEmail(of: account)
         try await audit.record(.credentialsEnded, of: account, by: caller, in: db)
     }
 
-    /// Makes worthless the links that were sent for an account, and those in mails that wait to be sent.
+    /// Invalidates the links that were sent for an account, and those in queued emails.
     func deleteLinks(of account: UUID, in db: PostgresTransaction) async throws {
-        // The mails first: the delivery of one inserts its link only while the mail is there.
+        // Queued emails are deleted first: the sender inserts a link only while its email's row exists.
         try await EmailStore(db: db).delete(.verify, of: account)
         try await EmailLinkStore(db: db).delete(of: account)
     }

@@ -4,14 +4,16 @@ import Foundation
 import ServiceHost
 import Wire
 
-/// How a login shows that its device has signed in to the account before.
+/// The evidence in a login that its device has signed in to the account before.
 enum KnownDevice: Sendable {
-    /// By a token that the server issued at a sign-in. Only that device has it.
+    /// A device token that the server issued at an earlier sign-in; only the device has it.
     case token(Data)
-    /// By its `deviceId` and the network that it has signed in from. Others in that network may know the `deviceId`.
+    /// The `deviceId` in a network where it signed in before.
+    ///
+    /// Other clients in that network may know the `deviceId`.
     case network(Data)
 
-    /// Devices of an account that are remembered; the ones that signed in longest ago are forgotten first.
+    /// The most known devices of an account; those with the oldest sign-in are deleted first.
     static let maximum = 64
 
     var hash: Data {
@@ -28,7 +30,7 @@ enum KnownDevice: Sendable {
     }
 }
 
-/// The secret that a device is recognised by: 256 random bits, of which the database has the hash.
+/// The secret that identifies a device: 256 random bits, of which only the hash is stored.
 struct DeviceToken: Sendable {
     let text: String
 
@@ -38,7 +40,7 @@ struct DeviceToken: Sendable {
 
     static func random() -> DeviceToken { DeviceToken(text: Base64URL.random(bytes: 32)) }
 
-    /// Nil for text that the server cannot have issued.
+    /// Returns nil for text that the server cannot have issued.
     init?(_ text: String) {
         guard text.utf8.count == 43, Base64URL.decode(text) != nil else { return nil }
         self.text = text
@@ -48,7 +50,7 @@ struct DeviceToken: Sendable {
 }
 
 extension DeviceID {
-    /// The hash of the device in the network of an address.
+    /// Returns the hash of the device id and the address's network.
     func hash(at address: IPAddress?) -> Data {
         Data(SHA256.hash(data: Data("device:\(text)\0".utf8) + (address?.network ?? Data())))
     }

@@ -4,20 +4,19 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Slows failed logins down: per account, whether there is one or not, and per address.
+/// The throttling of failed logins per account, whether it exists or not, and per address.
 ///
-/// The counts are in the database, so all instances share them. A device that has signed in to the account before has
-/// a count of its own, which nobody else can use up: its owner gets in while others are kept out. Its failures count
-/// towards its address too.
+/// The counts are in the database and shared by all instances. A known device has its own count, which other clients
+/// cannot exhaust. The account's owner can therefore sign in while others are blocked. Failures of the device also
+/// count for its address.
 struct LoginThrottle: Sendable {
-    /// Seconds that a window of logins, right or wrong, lasts.
+    /// The length in seconds of a window of logins, successful or not.
     static let rateWindow = 60
 
-    /// A count, and where it ends.
     struct Bucket: Sendable {
         fileprivate let key: Data
         fileprivate let limit: Int
-        /// Whether a full count refuses this login; else it only counts towards the logins of others.
+        /// Whether a full counter rejects this login; otherwise the login is only counted.
         fileprivate let isChecked: Bool
 
         fileprivate init(_ kind: String, _ name: Data, limit: Int, isChecked: Bool = true) {
@@ -27,32 +26,31 @@ struct LoginThrottle: Sendable {
         }
     }
 
-    /// What one login counts towards: its own bucket first, then what it shares with other accounts.
+    /// The counters of one login: its own, and those that it shares with other accounts.
     struct Buckets: Sendable {
         fileprivate let own: Bucket
         fileprivate let shared: [Bucket]
         fileprivate var all: [Bucket] { ([own] + shared).filter { $0.limit > 0 } }
-        /// Without what it shares with other accounts.
         var ownOnly: Buckets { Buckets(own: own, shared: []) }
-        /// What it shares with other accounts; nil where that is nothing.
+        /// The shared counters; nil if there are none.
         var sharedOnly: Buckets? { shared.first.map { Buckets(own: $0, shared: Array(shared.dropFirst())) } }
     }
 
     let failures: Int
     let failuresPerAddress: Int
-    /// Logins in a window of `rateWindow`, with a right password or a wrong one; 0 is no limit.
+    /// The most logins per name within `rateWindow`, successful or not; 0 means no limit.
     let loginsPerMinute: Int
-    /// Seconds.
+    /// In seconds.
     let window: Int
 
-    /// What a login by this folded name counts towards, from a device that has signed in to the account before or not.
+    /// Returns the counters for a login with a folded name, from a known device or not.
     func buckets(name: String, address: IPAddress?, knownDevice: KnownDevice?) -> Buckets {
         buckets("name", "device", Data(name.utf8), address, knownDevice)
     }
 
-    /// Counts a login by this folded name before its password is compared.
+    /// Counts a login with a folded name before its password is compared.
     ///
-    /// - Throws: a 429 where the name has had enough of them in this minute.
+    /// - Throws: `too_many_logins`, a 429, if the name has reached its limit for this minute.
     func countLogin(name: String, at now: Date, in db: any PostgresExecutor) async throws {
         guard loginsPerMinute > 0 else { return }
         let bucket = Bucket("logins", Data(name.utf8), limit: loginsPerMinute)
@@ -63,13 +61,14 @@ struct LoginThrottle: Sendable {
         throw APIError(
             .rateLimited,
             "too_many_logins",
-            "too many logins to one account; keep the session and refresh it",
+            "too many logins for this account; reuse the session and refresh its tokens",
             retryAfter: Self.wait(since, Self.rateWindow, now)
         )
     }
 
-    /// What a guess at something else of an account counts towards, as at a code of its second factor: a count that nobody
-    /// uses up by logging in.
+    /// Returns the counters for guesses at another secret of an account, such as second-factor codes.
+    ///
+    /// They are separate from the counters of logins.
     func buckets(
         of kind: String,
         account: UUID,
@@ -86,8 +85,8 @@ struct LoginThrottle: Sendable {
         _ address: IPAddress?,
         _ knownDevice: KnownDevice?
     ) -> Buckets {
-        // A token is good for one account, so no address is needed to bound its guesses. A deviceId can be common to all
-        // users of an app.
+        // A device token is valid for one account, so its guesses need no limit per address. A deviceId may be the same
+        // for all users of an app.
         let isAddressChecked = knownDevice?.isToken != true
         return Buckets(
             own: knownDevice.map { Bucket(kindOfDevice, $0.hash + name, limit: failures) }
@@ -98,12 +97,12 @@ struct LoginThrottle: Sendable {
         )
     }
 
-    /// What counts towards an address alone: a try of which nobody knows whose account it is.
+    /// Returns only the counter of an address, for an attempt that names no account; nil without an address.
     func buckets(address: IPAddress?) -> Buckets? {
         address.map { Buckets(own: Bucket("address", $0.network, limit: failuresPerAddress), shared: []) }
     }
 
-    /// - Throws: a 429 where one of them is full.
+    /// - Throws: `too_many_login_failures`, a 429, if one of the counters is full.
     func check(_ buckets: Buckets, at now: Date, in db: any PostgresExecutor) async throws {
         let checked = buckets.all.filter(\.isChecked)
         guard !checked.isEmpty else { return }
@@ -113,7 +112,8 @@ struct LoginThrottle: Sendable {
 
     /// Counts a failed login.
     ///
-    /// - Throws: a 429 where that was one too many, so that even of many tries at once only the first are answered.
+    /// - Throws: `too_many_login_failures`, a 429, if the limit is exceeded, so that only the first of many parallel
+    ///   attempts get a result.
     func count(_ buckets: Buckets, at now: Date, in db: any PostgresExecutor) async throws {
         let all = buckets.all
         guard !all.isEmpty else { return }
@@ -122,13 +122,14 @@ struct LoginThrottle: Sendable {
         try refuse(counts, of: all.filter(\.isChecked), now: now) { count, limit in count > limit }
     }
 
-    /// Forgets the failures of whoever got in; not those of the address, which would let one account open the others.
+    /// Resets the account's own counter after a success, but not the shared ones: otherwise logins to an attacker's own
+    /// account would reset the address's counter.
     func resetFailures(_ buckets: Buckets, in db: any PostgresExecutor) async throws {
         guard buckets.own.limit > 0 else { return }
         try await LoginFailureStore(db: db).clear(buckets.own.key)
     }
 
-    /// The begin of the oldest window that still counts.
+    /// The start of the oldest window that still counts.
     func start(_ now: Date) -> Date { now.addingTimeInterval(-TimeInterval(window)) }
 
     private func refuse(
@@ -148,7 +149,7 @@ struct LoginThrottle: Sendable {
         )
     }
 
-    /// Seconds until a window that began at `since` is over; at least 1.
+    /// Returns the seconds until a window that began at `since` ends; at least 1.
     private static func wait(_ since: Date, _ window: Int, _ now: Date) -> Int {
         max(1, Int(since.addingTimeInterval(TimeInterval(window)).timeIntervalSince(now).rounded(.up)))
     }

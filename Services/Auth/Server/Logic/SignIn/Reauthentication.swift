@@ -4,11 +4,13 @@ import Foundation
 import Postgres
 import Wire
 
-/// Has somebody who is signed in show that he is no finder of an unlocked phone, before what could cost him the account.
+/// The second authentication of a signed-in user before a change that could cost them the account.
 ///
-/// He has signed in within the last five minutes, or he says his password, of which only so many may be wrong.
+/// It protects against a person who uses an unlocked phone.
+///
+/// The user must have signed in within the last five minutes or send the password. Wrong passwords are throttled.
 struct Reauthentication: Sendable {
-    /// How long a sign-in is recent, in seconds.
+    /// Seconds for which a sign-in counts as recent.
     static let recent: TimeInterval = 300
 
     let database: PostgresPool
@@ -16,7 +18,9 @@ struct Reauthentication: Sendable {
     let throttle: LoginThrottle
     let now: @Sendable () -> Date
 
-    /// - Throws: a 403 where neither is so; a 429 after too many wrong passwords.
+    /// Requires a recent sign-in or the right password.
+    ///
+    /// - Throws: a 403 for neither; a 429 after too many wrong passwords.
     func require(_ password: String?, of identity: Identity) async throws {
         let account = try identity.user.requireAccountID()
         if let password {
@@ -26,7 +30,7 @@ struct Reauthentication: Sendable {
         guard try await isRecent(identity, in: database.reads) else { throw Self.needed }
     }
 
-    /// Whether somebody has signed in within the last five minutes, and not out again.
+    /// Returns whether the session signed in within the last five minutes and has not ended.
     func isRecent(_ identity: Identity, in db: any PostgresExecutor) async throws -> Bool {
         guard let session = UUID(uuidString: identity.session),
             let signedInAt = try await SessionStore(db: db).signedInAt(session, of: identity.user)
@@ -34,9 +38,9 @@ struct Reauthentication: Sendable {
         return now().timeIntervalSince(signedInAt) <= Self.recent
     }
 
-    /// Makes sure that the session of a request has not ended since the request was admitted.
+    /// Checks that the session of a request has not ended since the request was admitted.
     ///
-    /// For a transaction that adds a credential and has locked the account: a credential must not be added after
+    /// Transactions that add a credential call this after locking the account: a credential must not be added after
     /// `EarlierCredentials` has ended the session.
     ///
     /// - Throws: `session_ended`.
@@ -49,18 +53,18 @@ struct Reauthentication: Sendable {
     static let needed = APIError(
         .forbidden,
         "recent_login_required",
-        "this takes a sign-in of the last five minutes, or the password where it is asked for"
+        "sign in again, or send the password if the request has that field; a sign-in counts for five minutes"
     )
 
-    /// Compares a password with an account's own.
+    /// Compares a password with the account's own.
     ///
-    /// - Returns: the hash that it was compared with.
-    /// - Throws: a 403 where it is wrong or there is none; a 429 after too many.
+    /// - Returns: the stored hash that matched.
+    /// - Throws: a 403 for a wrong password or an account without one; a 429 after too many failures.
     @discardableResult
     func check(_ password: String, of account: UUID, field: String = "password") async throws -> String {
         guard !password.isEmpty else { throw APIError.missing(field) }
         guard password.unicodeScalars.count <= Passwords.length.upperBound else {
-            throw APIError.invalid(field, "a password has 8 to 128 characters", code: "password_length")
+            throw APIError.invalid(field, "a password must have 8 to 128 characters", code: "password_length")
         }
         let hash = try await AccountSecretStore(db: database.reads).passwordHash(of: account)
         let buckets = throttle.buckets(of: "password", account: account)
@@ -70,7 +74,7 @@ struct Reauthentication: Sendable {
             try await throttle.count(buckets, at: now(), in: database)
             throw APIError(.forbidden, "wrong_password", "the password is wrong", field: field)
         }
-        // Others may have failed meanwhile, and of many tries at once only the first are answered.
+        // Checked again, because parallel attempts may have failed meanwhile; only the first of them get a result.
         try await throttle.check(buckets, at: now(), in: database)
         try await throttle.resetFailures(buckets, in: database)
         return hash

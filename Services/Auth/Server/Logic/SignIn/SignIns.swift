@@ -6,10 +6,10 @@ import ServiceHost
 import WebAuthn
 import Wire
 
-/// What a right first factor leads to.
+/// The next step after a valid first factor.
 enum SignInStep<Output: Sendable>: Sendable {
     case done(Output)
-    /// A code is asked for; by this it is told which sign-in it is for.
+    /// A second-factor code is required; the challenge identifies the sign-in.
     case secondFactor(challenge: String)
 
     func map<Other: Sendable>(_ transform: (Output) throws -> Other) rethrows -> SignInStep<Other> {
@@ -20,7 +20,7 @@ enum SignInStep<Output: Sendable>: Sendable {
     }
 }
 
-/// The rules of signing in: by name and password, or as nobody in particular.
+/// The rules of sign-in with a name and password, a passkey, or anonymously.
 struct SignIns: Sendable {
     let database: PostgresPool
     let passwords: Passwords
@@ -36,12 +36,12 @@ struct SignIns: Sendable {
         .unauthenticated,
         "email_not_verified",
         """
-        The email address is not verified yet. Follow the link in the mail, or request another mail with \
-        POST /auth/email/resend.
+        the e-mail address is not verified; follow the link in the email, or request another email with \
+        POST /auth/email/resend
         """
     )
 
-    /// Signs in to a new account without a name; who is signed in to such a one already signs in to it again.
+    /// Signs in to a new anonymous account; a caller with an anonymous account signs in to that account again.
     func anonymous(_ draft: AnonymousDraft, by requester: User.ID?, from caller: ClientInfo) async throws -> SignIn {
         let device = try draft.deviceId.map { try DeviceID($0) }
         if let id = requester?.accountID, try await AccountStore(db: database.reads).find(id)?.isAnonymous == true {
@@ -61,27 +61,29 @@ struct SignIns: Sendable {
         }
     }
 
-    /// Signs in by username, or verified e-mail address, and password.
+    /// Signs in with a username or verified e-mail address, and a password.
     ///
-    /// A name that is nobody's costs the same time and gets the same answer as a wrong password. Only so many failures
-    /// are answered: past them not even the right password is, but from a device that has signed in before. Logins by one
-    /// name are limited too when the password is right.
+    /// An unknown name takes the same time and gets the same response as a wrong password. After too many failures even
+    /// the right password is rejected, except from a known device. Logins per name are also limited when the password
+    /// is right.
     ///
-    /// The address and password of a registration whose address is not verified get an error of their own. An address
-    /// therefore costs two comparisons unless the first one fits: with the account that verified it, and with the newest
-    /// registration that did not. So neither response nor time tells whether another account has verified the address.
+    /// The address and password of a registration with an unverified address get an error of their own. A login by
+    /// address therefore costs two comparisons unless the first matches. One is with the account that verified the
+    /// address, one with the newest registration that did not. Neither the response nor its time reveals whether
+    /// another account has verified the address.
     ///
-    /// Where the account has a second factor, that is asked for instead of tokens, and only to who knows the password.
+    /// If the account has a second factor, the response requests a code instead of returning tokens; only after the
+    /// right password.
     func login(_ draft: LoginDraft, from caller: ClientInfo) async throws -> SignInStep<SignIn> {
         var faults = FieldErrors()
         if draft.username.isEmpty { faults.add(.missing("username")) }
         if draft.password.isEmpty { faults.add(.missing("password")) }
         try faults.finish()
         guard draft.username.unicodeScalars.count <= EmailAddress.maximumLength else {
-            throw APIError.invalid("username", "a username has 1 to 64 characters", code: "username_length")
+            throw APIError.invalid("username", "a username must have 1 to 64 characters", code: "username_length")
         }
         guard draft.password.unicodeScalars.count <= Passwords.length.upperBound else {
-            throw APIError.invalid("password", "a password has 8 to 128 characters", code: "password_length")
+            throw APIError.invalid("password", "a password must have 8 to 128 characters", code: "password_length")
         }
         let device = try draft.deviceId.map { try DeviceID($0) }
 
@@ -102,12 +104,13 @@ struct SignIns: Sendable {
             }
             let found = try await passwords.firstMatch(draft.password, in: hashes, for: share)
             if found?.index == 1 {
-                // Others may have failed meanwhile, and of many tries at once only the first are answered.
+                // Checked again, because parallel attempts may have failed meanwhile; only the first of them get a
+                // result.
                 try await throttle.check(buckets, at: now(), in: database)
                 throw Self.unverified
             }
             guard let match = found, let secret, let hash = secret.passwordHash else {
-                // One transaction, whether there is such an account or not, so that the time of it tells nobody.
+                // One transaction in all cases, so that the response time does not reveal whether the account exists.
                 let failure: APIError? = try await database.transaction { db in
                     try await self.issuer.audit.record(.signInFailed, of: secret?.id, by: caller, in: db)
                     do {
@@ -120,7 +123,8 @@ struct SignIns: Sendable {
                 throw failure ?? Self.wrong
             }
             let step = try await database.transaction { db in
-                // Others may have failed meanwhile, and of many tries at once only the first are answered.
+                // Checked again, because parallel attempts may have failed meanwhile; only the first of them get a
+                // result.
                 try await self.throttle.check(buckets, at: self.now(), in: db)
                 let accounts = AccountStore(db: db)
                 guard try await accounts.lockShared(secret.id, passwordHash: hash) else { throw Self.wrong }
@@ -145,7 +149,7 @@ struct SignIns: Sendable {
         }
     }
 
-    /// Signs in an account whose first factor was right, whichever it was; or asks for the second, where it has one.
+    /// Signs in an account after any valid first factor, or requests the second factor if the account has one.
     ///
     /// Without `knownDevice`, the device is looked up by its id. It keeps `token`, or gets a new one.
     func step(
@@ -172,9 +176,9 @@ struct SignIns: Sendable {
         return .done(try await signIn(account, on: device, keeping: token, from: caller, in: db))
     }
 
-    /// Ends a sign-in that was asked for its second factor.
+    /// Completes a sign-in that requires a second factor.
     ///
-    /// Only so many wrong codes are answered for a sign-in, and for an account: past those not even the right one is.
+    /// After too many wrong codes for the sign-in or the account, even the right code is rejected.
     func finish(_ draft: SecondFactorLogin, from caller: ClientInfo) async throws -> SignIn {
         let code = try SecondFactors.code(draft.code)
         do {
@@ -194,7 +198,7 @@ struct SignIns: Sendable {
         }
     }
 
-    /// Signs in by a passkey, which is two factors in one: no code is asked for besides.
+    /// Signs in with a passkey, which combines two factors and therefore requires no code.
     func login(_ response: AuthenticationResponse, on device: String?, from caller: ClientInfo) async throws -> SignIn {
         let device = try device.map { try DeviceID($0) }
         do {
@@ -210,23 +214,23 @@ struct SignIns: Sendable {
         }
     }
 
-    /// Signs in an account that has shown all that is asked of it, and recognises its device at the next login.
+    /// Opens a session after complete authentication, and stores the device as known for later logins.
     func signIn(
         _ account: UUID,
         on device: DeviceID?,
-        keeping known: DeviceToken? = nil,
+        keeping existing: DeviceToken? = nil,
         from caller: ClientInfo,
         in db: PostgresTransaction
     ) async throws -> SignIn {
         var signIn = try await issuer.signIn(account, on: device, from: caller, in: db)
-        let token = known ?? .random()
+        let token = existing ?? .random()
         let hashes = [token.hash, device?.hash(at: caller.address)].compactMap(\.self)
-        try await KnownDeviceStore(db: db).remember(hashes, of: account, at: now(), maximum: KnownDevice.maximum)
+        try await KnownDeviceStore(db: db).record(hashes, of: account, at: now(), maximum: KnownDevice.maximum)
         signIn.deviceToken = token.text
         return signIn
     }
 
-    /// Counts a login by what came of it: `signed_in`, or the code of the error.
+    /// Counts a login by its outcome: `signed_in`, or the error code.
     private static func count(_ outcome: String) {
         Counter(label: "roost_auth_logins_total", dimensions: [("outcome", outcome)]).increment()
     }

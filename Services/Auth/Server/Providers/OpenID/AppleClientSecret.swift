@@ -2,18 +2,18 @@ import Crypto
 import Foundation
 import Wire
 
-/// By what Apple knows us: a token that we sign ourselves, for each request anew (Apple, "Creating a client secret").
+/// The client secret for Apple: a token that auth signs for each request (Apple, "Creating a client secret").
 struct AppleClientSecret: Sendable {
-    /// Who Apple's own tokens are issued by, and these are made out to.
+    /// The issuer of Apple's tokens, and the audience of client secrets.
     private static let audience = "https://appleid.apple.com"
-    /// Seconds; Apple would take half a year.
+    /// In seconds; Apple accepts up to six months.
     private static let lifetime: Int64 = 300
 
     let team: String
     let keyID: String
     let key: P256.Signing.PrivateKey
 
-    /// - Throws: a `CryptoKitError` for what is no P-256 key in PEM.
+    /// - Throws: a `CryptoKitError` if `pem` is not a P-256 key in PEM.
     init(team: String, keyID: String, pem: String) throws {
         self.team = team
         self.keyID = keyID

@@ -2,29 +2,27 @@ import Credentials
 import Foundation
 import Wire
 
-/// What a provider of OpenID Connect has signed about somebody (OpenID Connect Core, section 2).
+/// An ID token of an OpenID Connect provider (OpenID Connect Core, section 2).
 struct IDToken: Sendable {
-    /// Longer text is refused unread, in bytes.
+    /// The longest accepted token, in bytes.
     static let maximumLength = 16_384
-    /// How far the provider's clock may be ahead, in seconds.
+    /// The accepted clock difference when the provider's clock is ahead, in seconds.
     static let leeway: Double = 60
 
-    /// To whom a token counts.
     struct Rules: Sendable {
-        /// The names that the provider goes by; one but for Google.
+        /// The accepted issuers; only Google has more than one.
         var issuers: Set<String>
-        /// What the provider knows our applications by.
+        /// The client ids of this deployment's applications.
         var clients: Set<String>
     }
 
     struct Claims: Sendable {
         var subject: String
-        /// Which of our applications it was given to.
         var client: String
         var nonce: String?
         var email: String?
         var isEmailVerified: Bool
-        /// Of whose organisation the account is, in the word of Google's.
+        /// The organization of the account; only in Google's tokens (`hd`).
         var hostedDomain: String?
         var name: String?
         var picture: String?
@@ -32,24 +30,24 @@ struct IDToken: Sendable {
 
     let jws: CompactJWS
 
-    /// Reads a token; nothing in it is trusted yet.
+    /// Parses a token without verifying its signature.
     ///
     /// - Throws: a 401.
     init(_ text: String) throws {
         guard let jws = CompactJWS(text, maximumLength: Self.maximumLength),
             ["RS256", "ES256", "EdDSA"].contains(jws.algorithm),
-            // An access token of the same provider's (RFC 9068) is signed by the same keys.
+            // Access tokens of the same provider (RFC 9068) are signed with the same keys, so `typ` must be checked.
             jws.type.map({ $0.uppercased() == "JWT" }) ?? true
         else { throw ProofError.malformed }
         self.jws = jws
     }
 
-    /// What the token says, if this key has signed it, and it counts here and now (OpenID Connect Core, 3.1.3.7).
+    /// Verifies the signature and the claims (OpenID Connect Core, 3.1.3.7), and returns the claims.
     ///
-    /// - Throws: a 401 that says what is wrong.
+    /// - Throws: a 401 that names the problem.
     func claims(signedBy key: ProviderKey, by rules: Rules, now: Date) throws -> Claims {
         guard key.verifies(jws) else { throw ProofError.signature }
-        // Silence: signed, yet no JSON; that there are no claims is said below.
+        // The parse error is ignored, because the thrown error already reports malformed claims.
         guard let claims = try? JSONParser.parse(jws.payload), case .object = claims else { throw ProofError.claims }
         guard let issuer = claims["iss"]?.text, rules.issuers.contains(issuer) else { throw ProofError.issuer }
         let client = try Self.client(of: claims, among: rules.clients)
@@ -62,7 +60,7 @@ struct IDToken: Sendable {
             client: client,
             nonce: claims["nonce"]?.text,
             email: claims["email"]?.text,
-            // Apple writes it as text.
+            // Apple sends the flag as a string.
             isEmailVerified: [.bool(true), .string("true")].contains(claims["email_verified"]),
             hostedDomain: claims["hd"]?.text,
             name: claims["name"]?.text,
@@ -70,11 +68,13 @@ struct IDToken: Sendable {
         )
     }
 
-    /// Which of ours it was made out to: to one alone, or by way of one that is ours as well.
+    /// Returns the audience that is an application of this deployment.
+    ///
+    /// With several audiences, the authorized party must be one too.
     private static func client(of claims: JSONValue, among clients: Set<String>) throws -> String {
         let audience: [String]
         switch claims["aud"] {
-        case .string(let one): audience = [one]
+        case .string(let client): audience = [client]
         case .array(let all): audience = all.compactMap(\.text)
         default: throw ProofError.audience
         }
@@ -98,7 +98,7 @@ struct IDToken: Sendable {
         guard begins <= now + leeway else { throw ProofError.early }
     }
 
-    /// Seconds since 1970, up to the year 9999; text is no time.
+    /// Returns seconds since 1970, up to the year 9999; nil for any other value.
     private static func time(_ json: JSONValue?) -> Double? {
         let seconds: Double
         switch json {

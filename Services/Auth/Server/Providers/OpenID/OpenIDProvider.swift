@@ -2,10 +2,9 @@ import Foundation
 import Logging
 import Wire
 
-/// A provider of OpenID Connect: Google, Apple, or one that the operator names by its issuer.
+/// An OpenID Connect provider: Google, Apple, or one that the operator configures by its issuer.
 ///
-/// Where it is asked and what it signs with it says itself; both are read when they are first needed, so a provider
-/// that is away keeps nothing from starting.
+/// The provider's endpoints and keys are fetched on first use, so an unavailable provider does not prevent a start.
 struct OpenIDProvider: IdentityProvider {
     private let settings: OpenIDSettings
     private let calls: ProviderCalls
@@ -65,13 +64,13 @@ struct OpenIDProvider: IdentityProvider {
                 for: settings.clients[0]
             )
             let claims = try await claims(of: granted.idToken)
-            // What was asked for with a nonce comes with it; what was asked for without is held by PKCE alone.
+            // The token contains the nonce if the request had one. A request without a nonce is protected by PKCE only.
             guard claims.nonce == code.nonce.map(ProofNonce.claim) else { throw ProofError.nonce }
             return profile(claims, granted.refreshToken)
         case .accessToken:
             throw APIError.invalid(
                 "accessToken",
-                "\(name) is signed in with by an idToken or a code: an access token does not say whom it was given to",
+                "sign-in with \(name) requires an idToken or a code; an access token does not name its application",
                 code: "unsupported_proof"
             )
         }
@@ -90,9 +89,9 @@ struct OpenIDProvider: IdentityProvider {
             ],
             basic: client.basic
         )
-        // A token that is not known has been forgotten already (RFC 7009, section 2.2).
+        // An unknown token is already revoked (RFC 7009, section 2.2).
         guard response.isSuccess || response.json["error"]?.text == "invalid_token" else {
-            throw calls.unavailable("it answered \(response.status) to a revocation")
+            throw calls.unavailable("revocation failed with status \(response.status)")
         }
     }
 
@@ -100,11 +99,11 @@ struct OpenIDProvider: IdentityProvider {
 
     private struct Granted {
         var idToken: String
-        /// As `GrantedToken` writes it.
+        /// In the format of `GrantedToken`.
         var refreshToken: String?
     }
 
-    /// Has the provider take a code of one of our clients (RFC 6749, section 4.1.3).
+    /// Exchanges a code of one of the client ids (RFC 6749, section 4.1.3).
     private func exchange(
         _ code: String,
         callback: String? = nil,
@@ -123,32 +122,34 @@ struct OpenIDProvider: IdentityProvider {
         )
         guard response.isSuccess else { throw failure(response) }
         guard let idToken = response.json["id_token"]?.text else {
-            throw calls.unavailable("it gave no ID token for a code")
+            throw calls.unavailable("the token response has no ID token")
         }
         let token = response.json["refresh_token"]?.text
         return Granted(idToken: idToken, refreshToken: token.map { GrantedToken(client: client, token: $0).text })
     }
 
-    /// What a refusal of the token endpoint is (RFC 6749, section 5.2): the code's fault, or the operator's.
+    /// Returns the error of a failed exchange (RFC 6749, section 5.2): an invalid code, or a configuration error of the
+    /// operator.
     private func failure(_ response: ProviderResponse) -> APIError {
         let error = response.json["error"]?.text
         guard response.status < 500, error == "invalid_grant" || error == "invalid_request" else {
-            // The codes of the standard; nothing else of the answer goes to the log.
-            let known = ["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]
-            let reason = error.flatMap { known.contains($0) ? $0 : nil } ?? "no known error"
-            return calls.unavailable("it answered \(response.status) to a code, \(reason)")
+            // Only the standard's error codes are logged; no other part of the response is.
+            let standardCodes = ["invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]
+            let reason = error.flatMap { standardCodes.contains($0) ? $0 : nil } ?? "unknown error"
+            return calls.unavailable("code exchange failed with status \(response.status), \(reason)")
         }
         return ProofError.code
     }
 
-    /// By what a client is known to the provider (RFC 6749, section 2.3.1): fields of a form, or `Basic`.
+    /// The client authentication (RFC 6749, section 2.3.1): form fields, or `Basic`.
     private struct Authentication {
         var name: String?
         var secret: String?
         var basic: (name: String, password: String)?
     }
 
-    /// In the form where the provider takes a secret there or there is none; else as `Basic`, which all take.
+    /// Returns form fields if the provider accepts a secret there or the client has none; otherwise `Basic`, which all
+    /// accept.
     private func authentication(of client: String, _ metadata: OpenIDMetadata) throws -> Authentication {
         let secret = try secret(for: client)
         guard let password = secret, !metadata.supportsSecretInForm else {
@@ -179,7 +180,7 @@ struct OpenIDProvider: IdentityProvider {
     private func key(for token: IDToken) async throws -> ProviderKey {
         if let key = try await keys.value().key(for: token.jws) { return key }
         if let key = try await keys.valueAfterMiss()?.key(for: token.jws) { return key }
-        // They may have been read for somebody else in between.
+        // A concurrent request may have fetched the keys in the meantime.
         guard let key = try await keys.value().key(for: token.jws) else { throw ProofError.unknownKey }
         return key
     }
@@ -206,7 +207,7 @@ struct OpenIDProvider: IdentityProvider {
     }
 }
 
-/// A refresh token with the client that it was given to: the provider takes it back from no other (RFC 7009, 2.1).
+/// A refresh token with the client id it was issued to: the provider revokes it only for that client (RFC 7009, 2.1).
 private struct GrantedToken {
     var client: String
     var token: String
@@ -216,7 +217,9 @@ private struct GrantedToken {
         self.token = token
     }
 
-    /// Reads what `text` wrote; what was kept before clients were named in it is a token alone.
+    /// Parses the format of `text`.
+    ///
+    /// Older rows contain only a token, without a client id.
     init(_ text: String, unlessNamed client: String) {
         let end = text.firstIndex(of: "\n")
         self.client = end.map { String(text[..<$0]) } ?? client

@@ -2,26 +2,26 @@ import Foundation
 import ServiceHost
 import Wire
 
-/// The setting `OPENID_PROVIDERS`: an object of providers by the names that paths have.
+/// The setting `OPENID_PROVIDERS`: a JSON object of providers by their names in paths.
 ///
 /// `{"corp": {"issuer": "https://id.example.org", "clientId": "roost", "clientSecret": "…", "trustEmail": true}}`.
-/// `clientId` is one id, or an array of them with the web application's first; `scope` may ask for more or less than
-/// `openid email profile`. With `trustEmail` the provider's word counts that an address is verified; say so only of
-/// one that makes sure of it, for its people then come in by the address of accounts that are here.
+/// `clientId` is one id, or an array of ids with the web application's first. `scope` replaces `openid email profile`.
+/// With `trustEmail`, the provider is trusted when it reports an address as verified. Set it only for a provider that
+/// verifies addresses: its users can sign in to existing accounts with the same address.
 enum OpenIDProviderList {
     private static let setting = "OPENID_PROVIDERS"
 
-    /// - Throws: `SettingError` that names the provider at fault.
+    /// - Throws: `SettingError` that names the invalid provider.
     static func read(_ text: String, namesTaken: Set<String>) throws -> [OpenIDSettings] {
-        // Silence: that it cannot be read is what is said.
+        // The parse error is replaced by the message below.
         guard case .object(let entries) = try? JSONParser.parse(text.utf8) else {
-            throw SettingError(setting, "is no JSON object of providers by their names")
+            throw SettingError(setting, "must be a JSON object of providers by name")
         }
         return try entries.sorted { $0.key < $1.key }.map { name, json in
             guard name.wholeMatch(of: /[a-z][a-z0-9-]{0,31}/) != nil, !namesTaken.contains(name) else {
                 throw SettingError(
                     setting,
-                    "names \"\(name)\"; a name is 1 to 32 of a-z, 0-9 and -, and none of \(namesTaken.sorted())"
+                    "names \"\(name)\"; a name must be 1 to 32 of a-z, 0-9 and -, and not one of \(namesTaken.sorted())"
                 )
             }
             return try provider(name, json)
@@ -29,17 +29,15 @@ enum OpenIDProviderList {
     }
 
     private static func provider(_ name: String, _ json: JSONValue) throws -> OpenIDSettings {
-        guard case .object(let fields) = json else { throw SettingError(setting, "has no object for \(name)") }
-        let known: Set = ["issuer", "clientId", "clientSecret", "scope", "trustEmail"]
-        if let other = Set(fields.keys).subtracting(known).min() {
-            throw SettingError(
-                setting,
-                "says \"\(other)\" of \(name); there is \(known.sorted().joined(separator: ", "))"
-            )
+        guard case .object(let fields) = json else { throw SettingError(setting, "must have an object for \(name)") }
+        let allowedFields: Set = ["issuer", "clientId", "clientSecret", "scope", "trustEmail"]
+        if let other = Set(fields.keys).subtracting(allowedFields).min() {
+            let allowed = allowedFields.sorted().joined(separator: ", ")
+            throw SettingError(setting, "has an unknown field \"\(other)\" for \(name); allowed are \(allowed)")
         }
         let clients: [String]
         switch fields["clientId"] {
-        case .string(let one): clients = [one]
+        case .string(let client): clients = [client]
         case .array(let all): clients = all.compactMap(\.text)
         default: clients = []
         }
@@ -49,7 +47,7 @@ enum OpenIDProviderList {
         guard let issuer = fields["issuer"]?.text, let parts = URLComponents(string: issuer),
             ["http", "https"].contains(parts.scheme), parts.host?.isEmpty == false, parts.query == nil,
             parts.fragment == nil
-        else { throw SettingError(setting, "has no issuer for \(name), a URL without a query") }
+        else { throw SettingError(setting, "has no valid issuer for \(name); it must be a URL without a query") }
         var settings = OpenIDSettings(name: name, issuer: issuer, clients: clients)
         settings.secret = fields["clientSecret"]?.text.map { .text($0) }
         if let scope = fields["scope"]?.text {

@@ -1,28 +1,28 @@
-/// What is known of one provider of OpenID Connect.
 struct OpenIDSettings: Sendable {
-    /// When a provider's word counts that an address is its holder's.
+    /// When the provider is trusted that an address is verified.
     enum EmailTrust: Sendable {
-        /// Whenever it says so.
+        /// Whenever the provider reports the address as verified.
         case always
-        /// When it says so of an address that it gives out itself, or keeps for an organisation.
+        /// Only for addresses of the provider's own domains, or of organizations that it hosts.
         ///
-        /// Of others it only knows that they were once somebody's (Google, "Verify the Google ID token").
+        /// For other addresses, the provider only knows that the user once owned them (Google, "Verify the Google ID
+        /// token").
         case ownDomains(Set<String>)
         case never
     }
 
-    /// By what we prove to the provider who we are.
+    /// The secret that authenticates this deployment to the provider.
     enum Secret: Sendable {
         case text(String)
         case apple(AppleClientSecret)
     }
 
     var name: String
-    /// Its identifier, letter by letter; its document is found below it.
+    /// The exact issuer; its discovery document is below this URL.
     var issuer: String
-    /// Other names that its tokens may bear.
+    /// Other issuers that the provider's tokens may contain.
     var issuerAliases: Set<String> = []
-    /// What it knows our applications by; codes of web pages are for the first.
+    /// The client ids of this deployment's applications; the first receives the codes of web pages.
     var clients: [String]
     var secret: Secret?
     var scope = "openid email profile"

@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// Accounts as the operator sees them, out of the tables of accounts, names, administrators and sessions.
+/// The operator's view of accounts, from the tables of accounts, names, administrators and sessions.
 struct AccountReportStore {
     let db: any PostgresExecutor
 
@@ -28,7 +28,7 @@ struct AccountReportStore {
         )
     }
 
-    /// Those that one signs in to by a name that begins so, each with that name and in their order.
+    /// Returns the accounts with a sign-in name that starts with `prefix`, each with that name, in the names' order.
     func list(named prefix: String, after: String?, limit: Int) async throws -> [(name: String, AccountReport)] {
         try await db.all(
             """

@@ -3,11 +3,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `accounts`, as far as it says what an account is entered by: its password and its address.
+/// The columns of the table `accounts` for passwords and e-mail addresses.
 struct AccountSecretStore {
     let db: any PostgresExecutor
 
-    /// Sets a password where it is `old`, or none where that is nil; false if it is another by now.
+    /// Replaces the password hash `old`, or sets a first one if `old` is nil; returns false if the hash has changed.
     func setPasswordHash(of id: UUID, _ old: String?, to new: String) async throws -> Bool {
         try await db.run(
             """
@@ -17,7 +17,7 @@ struct AccountSecretStore {
         ) == 1
     }
 
-    /// Sets a password whatever it was before; nil if there is no such account.
+    /// Sets the password hash unconditionally; returns nil if the account does not exist.
     func setPasswordHash(of id: UUID, to new: String) async throws -> Account? {
         try await db.first(
             """
@@ -29,14 +29,14 @@ struct AccountSecretStore {
         )
     }
 
-    /// What a password is compared with; nil where there is no account, or none with a password.
+    /// Returns the password hash; nil if the account does not exist or has no password.
     func passwordHash(of id: UUID) async throws -> String? {
         try await db.first("SELECT password_hash FROM accounts WHERE user_id = \(id)") { row in
             try row.optionalString("password_hash")
         } ?? nil
     }
 
-    /// Locks an account until the transaction ends, and shows it.
+    /// Locks an account until the transaction ends, and returns it.
     func lock(_ id: UUID) async throws -> Account? {
         try await db.first(
             """
@@ -49,7 +49,7 @@ struct AccountSecretStore {
         )
     }
 
-    /// Whether the verified address was verified by a person who also held the account.
+    /// Returns whether the person who verified the address also held the account.
     func isEmailProven(_ id: UUID) async throws -> Bool {
         try await db.first(
             "SELECT user_id FROM accounts WHERE user_id = \(id) AND email_verified AND proven_email = email"
@@ -64,29 +64,30 @@ struct AccountSecretStore {
         try await db.run("UPDATE accounts SET password_hash = NULL WHERE user_id = \(id)")
     }
 
-    /// Makes an address the account's own, by which it signs in from now on, and by no other; false if it is another's.
+    /// Makes an address the account's only verified address, with which it signs in; returns false if another account
+    /// has it.
     ///
-    /// Whoever asks has made sure that the address is the account's holder's; `isProven` says whether the person who
-    /// verifies it holds the account too.
+    /// The caller has checked that the verifier owns the address; `isProven` states whether the verifier also holds the
+    /// account.
     func verify(_ email: EmailAddress, of id: UUID, isProven: Bool) async throws -> Bool {
         try await db.run(
             """
-            WITH taken AS (
+            WITH claimed AS (
                 INSERT INTO sign_in_names (name, user_id) VALUES (\(email.folded), \(id))
                 ON CONFLICT (name) DO UPDATE SET user_id = excluded.user_id
                 WHERE sign_in_names.user_id = excluded.user_id
                 RETURNING name, user_id
             ), former AS (
                 DELETE FROM sign_in_names
-                USING taken
-                WHERE sign_in_names.user_id = taken.user_id AND sign_in_names.name <> taken.name
+                USING claimed
+                WHERE sign_in_names.user_id = claimed.user_id AND sign_in_names.name <> claimed.name
                     AND position('@' IN sign_in_names.name) > 0
             )
             UPDATE accounts
             SET email = \(email.text), email_verified = true,
                 proven_email = CASE WHEN \(isProven) THEN \(email.text) END
-            FROM taken
-            WHERE accounts.user_id = taken.user_id
+            FROM claimed
+            WHERE accounts.user_id = claimed.user_id
             """
         ) == 1
     }

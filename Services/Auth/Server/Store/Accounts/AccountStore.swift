@@ -7,7 +7,6 @@ import Wire
 struct AccountStore {
     let db: any PostgresExecutor
 
-    /// What a registration writes.
     struct Registration: Sendable {
         var username: Username?
         var email: EmailAddress?
@@ -17,17 +16,17 @@ struct AccountStore {
         var language: String?
     }
 
-    /// What a login needs to know of an account.
+    /// The data of an account that a login needs.
     struct Secret: Sendable {
         var id: UUID
         var passwordHash: String?
-        /// How the device that asks has signed in to it before; nil for a new device.
+        /// The evidence that the device has signed in to the account before; nil for a new device.
         var knownDevice: KnownDevice?
     }
 
-    /// - Throws: a 409 if the name is taken.
+    /// - Throws: `username_taken`, a 409.
     func insert(_ registration: Registration, id: UUID, at now: Date) async throws {
-        try await refusingTakenNames {
+        try await mappingNameConflict {
             try await db.run(
                 """
                 WITH account AS (
@@ -59,11 +58,11 @@ struct AccountStore {
         )
     }
 
-    /// Names an anonymous account, which keeps all it has; false if it is none any more.
+    /// Registers an anonymous account, which keeps all its data; returns false if the account is no longer anonymous.
     ///
-    /// - Throws: a 409 if the name is taken.
+    /// - Throws: `username_taken`, a 409.
     func register(_ registration: Registration, anonymous id: UUID) async throws -> Bool {
-        try await refusingTakenNames {
+        try await mappingNameConflict {
             try await db.first(
                 """
                 WITH account AS (
@@ -105,7 +104,7 @@ struct AccountStore {
         try await db.first("SELECT user_id FROM sign_in_names WHERE name = \(name)") { try $0.uuid("user_id") }
     }
 
-    /// What a login by this folded name needs; `token` and `network` are the hashes that may show a known device.
+    /// Returns the login data for a folded name; `token` and `network` are hashes that may identify a known device.
     func secret(of name: String, token: Data?, network: Data?) async throws -> Secret? {
         try await db.first(
             """
@@ -137,7 +136,7 @@ struct AccountStore {
         var passwordHash: String?
     }
 
-    /// The newest account with this address that has not verified it, whatever the case of its ASCII letters.
+    /// Returns the newest account with this unverified address; the case of ASCII letters is ignored.
     func newestUnverified(_ address: String) async throws -> Unverified? {
         try await db.first(
             """
@@ -157,7 +156,7 @@ struct AccountStore {
         }
     }
 
-    /// Holds the account as it is until the transaction ends; false if its password is another one by now.
+    /// Holds the account with a shared lock until the transaction ends; returns false if its password hash has changed.
     func lockShared(_ id: UUID, passwordHash: String) async throws -> Bool {
         try await db.first(
             "SELECT user_id FROM accounts WHERE user_id = \(id) AND password_hash = \(passwordHash) FOR SHARE"
@@ -170,7 +169,7 @@ struct AccountStore {
         )
     }
 
-    /// - Returns: the account as it is now; nil if there is none.
+    /// - Returns: the changed account; nil if it does not exist.
     func setFullName(of id: UUID, to fullName: FullName?) async throws -> Account? {
         try await db.first(
             """
@@ -187,7 +186,7 @@ struct AccountStore {
         try await db.run("UPDATE accounts SET language = \(language) WHERE user_id = \(id)")
     }
 
-    /// - Returns: the account as it is now; nil if there is none that is registered.
+    /// - Returns: the changed account; nil if it does not exist or is anonymous.
     func setUsername(of id: UUID, to username: Username) async throws -> Account? {
         try await db.first(
             """
@@ -204,14 +203,14 @@ struct AccountStore {
         try await db.run("DELETE FROM sign_in_names WHERE user_id = \(id) AND position('@' IN name) = 0")
     }
 
-    /// - Throws: a 409 if the name is taken.
-    func remember(_ username: Username, of id: UUID) async throws {
-        try await refusingTakenNames {
+    /// - Throws: `username_taken`, a 409.
+    func insert(_ username: Username, of id: UUID) async throws {
+        try await mappingNameConflict {
             try await db.run("INSERT INTO sign_in_names (name, user_id) VALUES (\(username.folded), \(id))")
         }
     }
 
-    /// Those that have one of these folded usernames, each by the name it was found by.
+    /// Returns the accounts with these folded usernames, by name.
     func summaries(named names: [String]) async throws -> [String: UserSummary] {
         let found = try await db.all(
             """
@@ -232,11 +231,11 @@ struct AccountStore {
     }
 
     @discardableResult
-    private func refusingTakenNames<Value>(_ body: () async throws -> Value) async throws -> Value {
+    private func mappingNameConflict<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as PostgresError where error.violates("sign_in_names_pkey") {
-            throw APIError(.conflict, "username_taken", "this username is taken", field: "username")
+            throw APIError(.conflict, "username_taken", "this username is already in use", field: "username")
         }
     }
 }
@@ -267,6 +266,6 @@ extension UserSummary {
 }
 
 extension UUID {
-    /// How it is written on the wire: in lower case.
+    /// The UUID as JSON contains it: in lower case.
     var wire: String { uuidString.lowercased() }
 }

@@ -5,16 +5,16 @@ import Wire
 
 /// The table `audit`.
 ///
-/// What is noted of an account that is not there, or is just going, is not noted: the same statement, and no error.
+/// For an account that does not exist or is being deleted, the same statement runs without an error and inserts
+/// nothing.
 struct AuditStore {
-    /// Entries of one frequent kind that an account keeps; the oldest go first, so that a flood of logins is bounded.
+    /// The most entries of one frequent kind per account; older ones are deleted, so that a flood of logins is bounded.
     static let maximumOfKind = 1_000
     /// The kinds that a client can cause without limit.
     private static let frequent: Set<SecurityEvent.Kind> = [.signedIn, .signInFailed, .sessionEnded]
 
     let db: any PostgresExecutor
 
-    /// What is noted of something that happened.
     struct Entry: Sendable {
         var kind: SecurityEvent.Kind
         var at: Date
@@ -25,7 +25,7 @@ struct AuditStore {
         var detail: String?
     }
 
-    /// What is known of the device of a sign-in.
+    /// The sign-in history of an account and of one device.
     struct DeviceHistory: Sendable {
         var hasSignedInBefore: Bool
         var isDeviceKnown: Bool
@@ -40,11 +40,10 @@ struct AuditStore {
             FROM accounts WHERE user_id = \(account) FOR KEY SHARE
             """
         )
-        // Without an account too, so that the time does not tell whether there is one.
+        // Runs without an account too, so that the response time does not reveal whether the account exists.
         try await prune(entry.kind, of: account)
     }
 
-    /// Deletes the entries of a frequent kind beyond those that an account keeps.
     private func prune(_ kind: SecurityEvent.Kind, of account: UUID?) async throws {
         guard Self.frequent.contains(kind) else { return }
         try await db.run(
@@ -60,7 +59,7 @@ struct AuditStore {
         )
     }
 
-    /// Notes the same of several sessions of Roost's own people.
+    /// Inserts the same event for several sessions of Roost's own users.
     func insert(_ kind: SecurityEvent.Kind, ofSessions sessions: [(id: UUID, account: UUID)], at now: Date) async throws
     {
         guard !sessions.isEmpty else { return }
@@ -76,7 +75,9 @@ struct AuditStore {
         for account in Set(sessions.map(\.account)) { try await prune(kind, of: account) }
     }
 
-    /// A device is known by its id; one without an id by how it calls itself.
+    /// Returns the history of a device.
+    ///
+    /// A device is identified by its id, or without an id by its user agent.
     func deviceHistory(of account: UUID, deviceID: String?, userAgent: String?) async throws -> DeviceHistory {
         try await db.one(
             """
@@ -97,7 +98,7 @@ struct AuditStore {
         }
     }
 
-    /// The newest first; those before `entry`.
+    /// Returns the events before `entry`, newest first.
     func list(of account: UUID, before entry: Int64?, limit: Int) async throws -> [(id: Int64, event: SecurityEvent)] {
         try await db.all(
             """

@@ -4,14 +4,13 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The tables `deletionJobs` and `deletion_job_services`.
+/// The tables `deletion_jobs` and `deletion_job_services`.
 struct DeletionJobStore {
-    /// Stands for all users of a deleted application; no user has this id, since an id has at least one character.
+    /// The user id that stands for all users of a deleted application; a real id has at least one character.
     static let allUsers = ""
 
     let db: any PostgresExecutor
 
-    /// Somebody who goes.
     struct Record: Sendable {
         var deletionJob: DeletionJob
         var user: User.ID
@@ -22,7 +21,6 @@ struct DeletionJobStore {
         var isOfApplication: Bool { user.user == DeletionJobStore.allUsers }
     }
 
-    /// How much is waited for, and since when.
     struct Lag: Sendable {
         var deletionJobs: Int
         var oldest: Date?
@@ -41,7 +39,10 @@ struct DeletionJobStore {
         try await wait(for: services, record.deletionJob.id)
     }
 
-    /// Locks one that all have answered and whose next round is due, or that has none; the oldest that nobody else has.
+    /// Locks the oldest deletion that all services have confirmed and whose next round is due, or that has no next
+    /// round.
+    ///
+    /// Rows that other instances have locked are skipped.
     func lockCompleted(at now: Date) async throws -> Record? {
         try await db.first(
             """
@@ -59,7 +60,6 @@ struct DeletionJobStore {
         )
     }
 
-    /// Begins the last round.
     func startNextRound(_ deletionJob: DeletionJob, awaiting services: [String]) async throws {
         try await db.run(
             """
@@ -70,7 +70,7 @@ struct DeletionJobStore {
         try await wait(for: services, deletionJob.id)
     }
 
-    /// Takes an answer; one to an earlier round changes nothing.
+    /// Records a service's confirmation; a confirmation of an earlier round is ignored.
     func record(completionBy service: String, to deletionJob: DeletionJob) async throws {
         try await db.run(
             """
@@ -82,7 +82,7 @@ struct DeletionJobStore {
         )
     }
 
-    /// Whether services still have to answer about an application or a user of it.
+    /// Returns whether a deletion of the application or of one of its users is pending.
     func isPending(_ application: String) async throws -> Bool {
         try await db.one(
             "SELECT EXISTS (SELECT FROM deletion_jobs WHERE application_id = \(application)) AS is_pending"
@@ -99,7 +99,7 @@ struct DeletionJobStore {
         }
     }
 
-    /// Those that are waited for longest, with whom they wait for.
+    /// Returns the longest pending deletions, each with the services that have not confirmed.
     func list(limit: Int) async throws -> [PendingDeletion] {
         try await db.all(
             """
@@ -132,7 +132,6 @@ struct DeletionJobStore {
 }
 
 extension SetAsideKind {
-    /// A deleted user for whom the other services' answers are awaited.
     static let deletionJob = SetAsideKind(
         "deletion_job",
         table: "deletion_jobs",

@@ -9,19 +9,17 @@ import Wire
 struct ApplicationStore {
     let db: any PostgresExecutor
 
-    /// A key as it is kept.
     struct Key: Sendable {
         var publicKey: Data
         var isRevoked: Bool
     }
 
-    /// A place in the list of applications, which is newest first.
+    /// A position in the list of applications, which is newest first.
     struct Position: Sendable {
         var createdAt: Date
         var id: String
     }
 
-    /// Who manages an application, and whether its deletion has begun.
     struct Ownership: Sendable {
         var owner: UUID?
         var isDeleted: Bool
@@ -36,21 +34,22 @@ struct ApplicationStore {
         )
     }
 
-    /// Nil if there is no such application; one that is being deleted has its row until that is done.
+    /// Returns nil if the application does not exist.
+    ///
+    /// An application that is being deleted keeps its row until the end.
     func ownership(of id: String) async throws -> Ownership? {
         try await db.first(
             "SELECT owner_id, deleted_at IS NOT NULL AS is_deleted FROM applications WHERE application_id = \(id)"
         ) { row in Ownership(owner: try row.decodeIfPresent("owner_id"), isDeleted: try row.bool("is_deleted")) }
     }
 
-    /// The application's key; nil if there is no such application, or it is being deleted.
+    /// Returns the application's key; nil if the application does not exist or is being deleted.
     func applicationKey(of id: String) async throws -> String? {
         try await db.first(
             "SELECT application_key FROM applications WHERE application_id = \(id) AND deleted_at IS NULL"
         ) { row in try row.string("application_key") }
     }
 
-    /// How many applications an account owns.
     func count(of owner: UUID) async throws -> Int {
         try await db.one(
             "SELECT count(*) AS count FROM applications WHERE owner_id = \(owner) AND deleted_at IS NULL"
@@ -71,7 +70,7 @@ struct ApplicationStore {
         return found
     }
 
-    /// Applications with their keys, newest first: all of them, or those of one owner.
+    /// Returns applications with their keys, newest first: all of them, or those of one owner.
     func list(of owner: UUID?, after: Position?, limit: Int) async throws -> [CustomerApplication] {
         let found = try await db.all(
             """
@@ -93,7 +92,7 @@ struct ApplicationStore {
         }
     }
 
-    /// False if there is no such application.
+    /// Returns false if the application does not exist.
     func rename(_ id: String, to name: String) async throws -> Bool {
         try await db.run(
             "UPDATE applications SET name = \(name) WHERE application_id = \(id) AND deleted_at IS NULL"
@@ -102,14 +101,14 @@ struct ApplicationStore {
 
     // MARK: Deletion
 
-    /// False if there is no such application, or its deletion has begun before.
+    /// Returns false if the application does not exist or its deletion has already started.
     func beginDeletion(of id: String, at now: Date) async throws -> Bool {
         try await db.run(
             "UPDATE applications SET deleted_at = \(now) WHERE application_id = \(id) AND deleted_at IS NULL"
         ) == 1
     }
 
-    /// Revokes all keys of an application; returns those that were in use.
+    /// Revokes all keys of an application, and returns those that were active.
     func revokeAllKeys(of id: String, at now: Date) async throws -> [String] {
         try await db.all(
             """
@@ -120,8 +119,8 @@ struct ApplicationStore {
         ) { try $0.string("key_id") }
     }
 
-    /// The next application whose deletion has begun, behind another one in the order of ids.
-    func nextDeleted(behind id: String, at now: Date) async throws -> String? {
+    /// Returns the first application after `id`, in the order of ids, whose deletion has started and is due.
+    func nextDeleted(after id: String, at now: Date) async throws -> String? {
         try await db.first(
             """
             SELECT application_id FROM applications
@@ -132,13 +131,12 @@ struct ApplicationStore {
         ) { try $0.string("application_id") }
     }
 
-    /// Deletes an application's keys and its row, after everything that refers to them.
+    /// Deletes an application's keys and its row; all rows that reference them must be deleted before.
     func delete(_ id: String) async throws {
         try await db.run("DELETE FROM application_keys WHERE application_id = \(id)")
         try await db.run("DELETE FROM applications WHERE application_id = \(id) AND deleted_at IS NOT NULL")
     }
 
-    /// The keys of an application, newest first.
     func keys(of application: String) async throws -> [EncryptionKey] {
         try await keys(of: [application])[application] ?? []
     }
@@ -157,7 +155,7 @@ struct ApplicationStore {
 
     // MARK: Keys
 
-    /// Adds a key, unless `limit` are in use; false if so.
+    /// Adds a key; returns false if the application already has `limit` active keys.
     func insert(
         key id: String,
         _ publicKey: Data,
@@ -179,8 +177,8 @@ struct ApplicationStore {
         ) == 1
     }
 
-    /// Deletes the oldest revoked keys of an application but `kept`, so that replacing keys fills no table.
-    func deleteRevokedKeys(of application: String, keeping kept: Int) async throws {
+    /// Deletes the oldest revoked keys beyond `limit`, so that repeated replacement does not fill the table.
+    func deleteRevokedKeys(of application: String, keeping limit: Int) async throws {
         try await db.run(
             """
             DELETE FROM application_keys
@@ -188,15 +186,15 @@ struct ApplicationStore {
                 SELECT key_id FROM application_keys
                 WHERE application_id = \(application) AND revoked_at IS NOT NULL
                 ORDER BY revoked_at DESC, key_id
-                OFFSET \(kept)
+                OFFSET \(limit)
             )
             """
         )
     }
 
-    /// Keeps an application as it is until the transaction ends; false if there is none.
+    /// Locks an application until the transaction ends; returns false if it does not exist.
     ///
-    /// Sign-ins, which refer to the application, do not wait.
+    /// Sign-ins, whose rows reference the application, do not wait for this lock.
     func lock(_ id: String) async throws -> Bool {
         try await db.first(
             """
@@ -216,8 +214,8 @@ struct ApplicationStore {
         ) { row in Key(publicKey: try row.decode("public_key"), isRevoked: try row.bool("is_revoked")) }
     }
 
-    /// Those of these keys that are not revoked.
-    func known(_ keys: [ApplicationKey]) async throws -> [KnownApplicationKey] {
+    /// Returns those of the keys that are not revoked.
+    func activeKeys(_ keys: [ApplicationKey]) async throws -> [KnownApplicationKey] {
         try await db.all(
             """
             SELECT application_keys.application_id, application_keys.key_id, public_key
@@ -234,7 +232,8 @@ struct ApplicationStore {
         }
     }
 
-    /// Keeps a key from being revoked until the transaction ends; false if it is.
+    /// Holds a key with a shared lock against revocation until the transaction ends; returns false if it is already
+    /// revoked.
     func lockShared(key id: String, of application: String) async throws -> Bool {
         try await db.first(
             """
@@ -245,7 +244,7 @@ struct ApplicationStore {
         ) { _ in true } ?? false
     }
 
-    /// False if there is no such key; that it is revoked already makes no difference.
+    /// Returns false if the key does not exist; true also for a key that is already revoked.
     func revoke(key id: String, of application: String, at now: Date) async throws -> Bool {
         try await db.run(
             """
@@ -280,7 +279,7 @@ extension EncryptionKey {
 }
 
 extension SetAsideKind {
-    /// A deleted application whose sessions and users are to be removed.
+    /// A deleted application whose sessions and users must still be deleted.
     static let deletedApplication = SetAsideKind(
         "deleted_application",
         table: "applications",

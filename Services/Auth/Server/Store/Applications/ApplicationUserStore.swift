@@ -7,7 +7,6 @@ import Wire
 struct ApplicationUserStore {
     let db: any PostgresExecutor
 
-    /// Records a sign-in of a user of an application.
     func record(_ user: User.ID, signedInAt now: Date) async throws {
         try await db.run(
             """
@@ -19,9 +18,10 @@ struct ApplicationUserStore {
         )
     }
 
-    /// The users whose ids begin with `prefix`, in the order of their ids.
+    /// Returns the users whose ids begin with `prefix`, in the order of their ids.
     func list(of application: String, prefix: String, after: String, limit: Int) async throws -> [ApplicationUser] {
-        // The upper bound, the prefix followed by the last code point, makes PostgreSQL read the matching part of the key only.
+        // The upper bound is the prefix with the last code point appended. It makes PostgreSQL read only the matching
+        // range of the index.
         try await db.all(
             """
             SELECT user_id, first_signed_in_at, last_signed_in_at FROM application_users

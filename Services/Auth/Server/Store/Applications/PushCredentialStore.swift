@@ -6,7 +6,7 @@ import ServiceHost
 struct PushCredentialStore {
     let db: any PostgresExecutor
 
-    /// Whose credentials they are; the raw value is the database's word, and the one on the wire.
+    /// The push provider; the raw value is the name in the database and in JSON.
     enum Provider: String, CaseIterable, Sendable {
         case apns, fcm, vapid
     }
@@ -33,10 +33,12 @@ struct PushCredentialStore {
             """
             INSERT INTO push_credentials (application_id, provider, ciphertext, encryption_key_id, changed_at)
             VALUES (
-                \(record.application), \(record.provider.rawValue), \(record.ciphertext.box), \(record.ciphertext.keyID), \(now)
+                \(record.application), \(record.provider.rawValue), \(record.ciphertext.box),
+                \(record.ciphertext.keyID), \(now)
             )
             ON CONFLICT (application_id, provider) DO UPDATE
-            SET ciphertext = EXCLUDED.ciphertext, encryption_key_id = EXCLUDED.encryption_key_id, changed_at = EXCLUDED.changed_at
+            SET ciphertext = EXCLUDED.ciphertext, encryption_key_id = EXCLUDED.encryption_key_id,
+                changed_at = EXCLUDED.changed_at
             """
         )
     }
@@ -53,13 +55,13 @@ struct PushCredentialStore {
 
 extension PushCredentialStore.Record {
     fileprivate init(row: PostgresRow) throws {
-        let provider = try row.string("provider")
-        guard let known = PushCredentialStore.Provider(rawValue: provider) else {
-            throw PushSetups.Failure.unknownProvider(provider)
+        let name = try row.string("provider")
+        guard let provider = PushCredentialStore.Provider(rawValue: name) else {
+            throw PushSetups.Failure.unknownProvider(name)
         }
         self.init(
             application: try row.string("application_id"),
-            provider: known,
+            provider: provider,
             ciphertext: TokenEncryptor.EncryptedValue(
                 box: try row.decode("ciphertext"),
                 keyID: try row.string("encryption_key_id")

@@ -5,9 +5,9 @@ import Postgres
 struct SpentNonceStore {
     let db: any PostgresExecutor
 
-    /// False if it was spent before.
+    /// Records a nonce as used; returns false if it was already used.
     ///
-    /// Who spends the same one at the same time waits here until the other's transaction has ended.
+    /// A concurrent transaction with the same nonce waits here until this one ends.
     func insert(_ hash: Data, of application: String, until expiry: Date) async throws -> Bool {
         try await db.run(
             """

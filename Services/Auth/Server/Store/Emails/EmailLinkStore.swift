@@ -5,7 +5,7 @@ import Postgres
 struct EmailLinkStore {
     let db: any PostgresExecutor
 
-    /// Keeps a link as long as the mail that it is sent in has not been withdrawn.
+    /// Inserts a link if its email's row still exists.
     func insert(_ link: EmailLink, in email: UUID, hash: Data, until expiry: Date) async throws {
         try await db.run(
             """
@@ -17,7 +17,7 @@ struct EmailLinkStore {
         )
     }
 
-    /// The account that a link is for; nil if the link is unknown, used or expired.
+    /// Returns the account of a link; nil if the link is unknown, used or expired.
     func account(of hash: Data, for purpose: EmailLink.Purpose, at now: Date) async throws -> UUID? {
         try await db.first(
             """
@@ -27,9 +27,9 @@ struct EmailLinkStore {
         ) { try $0.uuid("user_id") }
     }
 
-    /// Uses a link up; nil if it is none any more.
+    /// Consumes a link; returns nil if it is unknown, used or expired.
     ///
-    /// Who uses the same one at the same time waits here until the other's transaction has ended.
+    /// A concurrent transaction with the same link waits here until this one ends.
     func consume(_ hash: Data, for purpose: EmailLink.Purpose, at now: Date) async throws -> EmailLink? {
         try await db.first(
             """
@@ -42,7 +42,6 @@ struct EmailLinkStore {
         }
     }
 
-    /// Makes all links of an account worthless, of one purpose or of any.
     func delete(of account: UUID, for purpose: EmailLink.Purpose? = nil) async throws {
         try await db.run(
             """

@@ -15,7 +15,7 @@ struct EmailStore {
         )
     }
 
-    /// Writes to the address that an account has verified, if it has.
+    /// Queues an email to the verified address of an account, if it has one.
     func insert(_ kind: Email.Kind, toOwnerOf account: UUID, id: UUID, at now: Date) async throws {
         try await db.run(
             """
@@ -27,7 +27,9 @@ struct EmailStore {
         )
     }
 
-    /// Claims the mail that has waited longest, until `lease`; nothing, or one that can be read or not.
+    /// Claims the email that is due longest, until `lease`.
+    ///
+    /// The result is empty, or one email that may be unreadable.
     func claim(at now: Date, until lease: Date) async throws -> (values: [Email], unreadable: [FailedRow]) {
         try await db.execute(
             """
@@ -60,7 +62,6 @@ struct EmailStore {
         try await db.run("UPDATE emails SET due_at = \(date) WHERE email_id = \(id)")
     }
 
-    /// Withdraws the emails of a kind that wait for an account.
     func delete(_ kind: Email.Kind, of account: UUID) async throws {
         try await db.run("DELETE FROM emails WHERE user_id = \(account) AND kind = \(kind.rawValue)")
     }
@@ -71,6 +72,5 @@ struct EmailStore {
 }
 
 extension SetAsideKind {
-    /// A mail that is to be sent.
     static let email = SetAsideKind("email", table: "emails", key: ["email_id": "uuid"], due: "due_at")
 }

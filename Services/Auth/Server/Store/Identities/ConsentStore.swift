@@ -6,7 +6,7 @@ import ServiceHost
 struct ConsentStore {
     let db: any PostgresExecutor
 
-    /// Somebody who is away, or back.
+    /// A pending sign-in at a provider, before or after the callback.
     struct Record: Sendable {
         var stateHash: Data
         var provider: String
@@ -19,7 +19,9 @@ struct ConsentStore {
     func insert(_ record: Record) async throws {
         try await db.run(
             """
-            INSERT INTO consents (state_hash, provider, redirect_url, code_challenge, ciphertext, encryption_key_id, ends_at)
+            INSERT INTO consents (
+                state_hash, provider, redirect_url, code_challenge, ciphertext, encryption_key_id, ends_at
+            )
             VALUES (
                 \(record.stateHash), \(record.provider), \(record.redirectURL), \(record.codeChallenge),
                 \(record.ciphertext.box), \(record.ciphertext.keyID), \(record.endsAt)
@@ -28,7 +30,7 @@ struct ConsentStore {
         )
     }
 
-    /// Who is awaited back from a provider.
+    /// Returns the sign-in that waits for the provider's callback.
     func findPending(_ stateHash: Data, at provider: String, now: Date) async throws -> Record? {
         try await db.first(
             """
@@ -40,7 +42,7 @@ struct ConsentStore {
         )
     }
 
-    /// Notes what somebody came back with; false for who is back already.
+    /// Stores the result of the callback; returns false if a result is already stored.
     func complete(_ ciphertext: TokenEncryptor.EncryptedValue, codeHash: Data, of stateHash: Data) async throws -> Bool
     {
         try await db.run(
@@ -52,7 +54,9 @@ struct ConsentStore {
         ) == 1
     }
 
-    /// Takes what a code stands for, which is good once, for who has the verifier of its challenge.
+    /// Deletes and returns the sign-in of a code, if the PKCE challenge matches.
+    ///
+    /// A code is valid once.
     func consume(codeHash: Data, at provider: String, codeChallenge: String, now: Date) async throws -> Record? {
         try await db.first(
             """

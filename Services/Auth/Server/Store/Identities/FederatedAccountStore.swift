@@ -1,21 +1,19 @@
 import Foundation
 import Postgres
 
-/// What the tables `accounts` and `sign_in_names` are asked for somebody whom a provider vouches for.
+/// The queries of `accounts` and `sign_in_names` for sign-in with external providers.
 struct FederatedAccountStore {
     let db: any PostgresExecutor
 
-    /// How an account can be signed in to.
     struct SignInMethods: Sendable {
         var hasPassword: Bool
         var identities: Int
         var passkeys: Int
 
-        /// Whether it can be signed in to at all.
         var hasAny: Bool { hasPassword || identities > 0 || passkeys > 0 }
     }
 
-    /// An account without a username or a password.
+    /// Inserts an account without a username and password.
     func insert(
         _ id: UUID,
         email: EmailAddress?,
@@ -31,7 +29,7 @@ struct FederatedAccountStore {
         )
     }
 
-    /// Names an anonymous account, which keeps all it has; false if it is none any more.
+    /// Registers an anonymous account, which keeps all its data; returns false if the account is no longer anonymous.
     func name(
         _ id: UUID,
         email: EmailAddress?,
@@ -48,9 +46,9 @@ struct FederatedAccountStore {
         ) == 1
     }
 
-    /// Whose verified address it is.
+    /// Returns the account with this verified address.
     ///
-    /// The account is locked until the transaction ends.
+    /// The account stays locked until the transaction ends.
     func matchingAccount(of email: EmailAddress) async throws -> UUID? {
         try await db.first(
             """
@@ -63,7 +61,9 @@ struct FederatedAccountStore {
         ) { try $0.uuid("user_id") }
     }
 
-    /// How an account that is locked can be signed in to; asked for after the lock, to see what others did before it.
+    /// Returns the sign-in methods of an account.
+    ///
+    /// The caller must lock the account first, to include changes of earlier transactions.
     func signInMethods(of id: UUID) async throws -> SignInMethods {
         try await db.one(
             """

@@ -6,16 +6,18 @@ import ServiceHost
 struct IdentityRevocationStore {
     let db: any PostgresExecutor
 
-    /// A token that a provider is yet to be told to forget.
+    /// A token that must still be revoked at its provider.
     struct Record: Sendable {
         var id: UUID
         var identity: IdentityStore.Key
         var token: TokenEncryptor.EncryptedValue
-        /// How often it was tried, this time included.
+        /// The number of attempts, including the current one.
         var attempts: Int
     }
 
-    /// Takes those that are due, some at a time, and has them due again after a while in case nobody tells how it went.
+    /// Claims up to `limit` tokens that are due.
+    ///
+    /// They are due again at `next`, in case the instance crashes.
     func claim(dueAt now: Date, retryAt next: Date, limit: Int) async throws -> [Record] {
         try await db.all(
             """

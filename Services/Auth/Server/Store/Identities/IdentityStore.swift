@@ -7,26 +7,25 @@ import ServiceHost
 struct IdentityStore {
     let db: any PostgresExecutor
 
-    /// An account elsewhere, by its provider's name and its own there.
+    /// An external identity: the provider's name and the user's id there.
     struct Key: Hashable, Sendable {
         var provider: String
         var subject: String
     }
 
-    /// Keeps others from signing in by the same identity until the transaction ends, whether it is known or not.
+    /// Locks an identity until the transaction ends, whether its row exists or not.
     func lock(_ key: Key) async throws {
         let name = "identity\n\(key.provider)\n\(key.subject)"
         try await db.run("SELECT pg_advisory_xact_lock(hashtextextended(\(name), 0))")
     }
 
-    /// Whose it is.
     func account(of key: Key) async throws -> UUID? {
         try await db.first(
             "SELECT user_id FROM identities WHERE provider = \(key.provider) AND subject = \(key.subject)"
         ) { try $0.uuid("user_id") }
     }
 
-    /// False where the account has another one of the same provider.
+    /// Returns false if the account is linked to another identity of the same provider.
     func insert(
         _ key: Key,
         of account: UUID,
@@ -47,9 +46,9 @@ struct IdentityStore {
         ) == 1
     }
 
-    /// Notes a sign-in; a token of before is kept where there is no newer one.
+    /// Records a sign-in; without a new token, the stored one is kept.
     ///
-    /// - Returns: false if the identity was unlinked meanwhile.
+    /// - Returns: false if the identity was unlinked in the meantime.
     func record(_ key: Key, email: String?, token: TokenEncryptor.EncryptedValue?, at now: Date) async throws -> Bool {
         try await db.run(
             """
@@ -80,10 +79,10 @@ struct IdentityStore {
         }
     }
 
-    /// Forgets an account's identity of one provider, or of all; what each is to be revoked by goes to its outbox in
+    /// Deletes an account's identity of one provider, or all its identities, and queues their tokens for revocation in
     /// the same statement.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of deleted identities.
     func delete(of account: UUID, at provider: String?, now: Date) async throws -> Int {
         try await db.one(
             """
@@ -92,7 +91,9 @@ struct IdentityStore {
                 WHERE user_id = \(account) AND (\(provider) IS NULL OR provider = \(provider))
                 RETURNING provider, subject, encrypted_token, encryption_key_id
             ), queued AS (
-                INSERT INTO identity_revocations (revocation_id, provider, subject, encrypted_token, encryption_key_id, due_at)
+                INSERT INTO identity_revocations (
+                    revocation_id, provider, subject, encrypted_token, encryption_key_id, due_at
+                )
                 SELECT gen_random_uuid(), provider, subject, encrypted_token, encryption_key_id, \(now)
                 FROM deleted
                 WHERE encrypted_token IS NOT NULL

@@ -8,7 +8,6 @@ import Wire
 struct PasskeyStore {
     let db: any PostgresExecutor
 
-    /// A passkey as it is kept.
     struct Record: Sendable {
         var id: UUID
         var account: UUID
@@ -16,14 +15,15 @@ struct PasskeyStore {
         var name: String
     }
 
-    /// A passkey that somebody signs in by.
-    struct Known: Sendable {
+    /// The stored credential of a passkey that signs in.
+    struct StoredCredential: Sendable {
         var account: UUID
         var publicKey: Data
         var signCount: UInt32
     }
 
-    /// - Throws: a 409 where the authenticator's name for it is taken, which none gives twice.
+    /// - Throws: `passkey_exists`, a 409, if the credential id is already stored; an authenticator never issues an id
+    ///   twice.
     func insert(_ passkey: Record, at now: Date) async throws {
         let credential = passkey.credential
         do {
@@ -41,11 +41,11 @@ struct PasskeyStore {
                 """
             )
         } catch let error as PostgresError where error.violates("passkeys_pkey") {
-            throw APIError(.conflict, "passkey_exists", "this passkey is registered already")
+            throw APIError(.conflict, "passkey_exists", "this passkey is already registered")
         }
     }
 
-    /// An account's passkeys, newest first; there are never many.
+    /// Returns an account's passkeys, newest first, without pages: there are never many.
     func list(of account: UUID) async throws -> [Passkey] {
         try await db.all(
             """
@@ -67,12 +67,12 @@ struct PasskeyStore {
         }
     }
 
-    /// Locked until the transaction ends, so that two sign-ins by it count one after the other.
-    func lock(_ credential: Data) async throws -> Known? {
+    /// Locks a passkey until the transaction ends, so that two concurrent sign-ins are counted one after the other.
+    func lock(_ credential: Data) async throws -> StoredCredential? {
         try await db.first(
             "SELECT user_id, public_key, sign_count FROM passkeys WHERE credential_id = \(credential) FOR UPDATE"
         ) { row in
-            Known(
+            StoredCredential(
                 account: try row.uuid("user_id"),
                 publicKey: try row.decode("public_key"),
                 signCount: UInt32(clamping: try row.int64("sign_count"))
@@ -94,7 +94,7 @@ struct PasskeyStore {
         try await db.run("DELETE FROM passkeys WHERE user_id = \(account)")
     }
 
-    /// What it was called; nil where it is not there, or another's.
+    /// Deletes a passkey and returns its name; nil if the account has no such passkey.
     func delete(_ id: UUID, of account: UUID) async throws -> String? {
         try await db.first(
             "DELETE FROM passkeys WHERE passkey_id = \(id) AND user_id = \(account) RETURNING name"

@@ -7,13 +7,12 @@ import ServiceHost
 struct SecondFactorStore {
     let db: any PostgresExecutor
 
-    /// An authenticator app as it is kept.
     struct Record: Sendable {
         var encryptedSecret: TokenEncryptor.EncryptedValue
         var isConfirmed: Bool
     }
 
-    /// An app that is to be confirmed, in the place of one that was not; false where there is one that was.
+    /// Inserts an unconfirmed app, replacing another unconfirmed one; returns false if a confirmed one exists.
     func insert(_ secret: TokenEncryptor.EncryptedValue, of account: UUID, at now: Date) async throws -> Bool {
         try await db.run(
             """
@@ -41,14 +40,14 @@ struct SecondFactorStore {
         }
     }
 
-    /// Whether signing in takes a second factor.
+    /// Returns whether sign-in requires a second factor.
     func isConfirmed(_ account: UUID) async throws -> Bool {
         try await db.first(
             "SELECT user_id FROM totp_factors WHERE user_id = \(account) AND confirmed_at IS NOT NULL"
         ) { _ in true } ?? false
     }
 
-    /// What its owner may see of it; nil where signing in takes none.
+    /// Returns the second factor as its owner sees it; nil if sign-in requires none.
     func summary(of account: UUID) async throws -> SecondFactorSummary? {
         try await db.first(
             """
@@ -62,7 +61,7 @@ struct SecondFactorStore {
         }
     }
 
-    /// False where it was confirmed before, or is gone.
+    /// Returns false if the app was already confirmed or no longer exists.
     func confirm(_ account: UUID, period: Int64, at now: Date) async throws -> Bool {
         try await db.run(
             """
@@ -72,7 +71,7 @@ struct SecondFactorStore {
         ) == 1
     }
 
-    /// Takes the code of a period; false where it, or a later one, was taken before.
+    /// Consumes the code of a period; returns false if a code of this or a later period was already used.
     func consume(period: Int64, of account: UUID) async throws -> Bool {
         try await db.run(
             """
@@ -82,7 +81,7 @@ struct SecondFactorStore {
         ) == 1
     }
 
-    /// Takes an app that was confirmed and its recovery codes away.
+    /// Deletes a confirmed app and its recovery codes.
     func delete(of account: UUID) async throws {
         try await db.run("DELETE FROM recovery_codes WHERE user_id = \(account)")
         try await db.run("DELETE FROM totp_factors WHERE user_id = \(account) AND confirmed_at IS NOT NULL")
@@ -97,7 +96,7 @@ struct SecondFactorStore {
         )
     }
 
-    /// Uses a recovery code up; false where it is none, or was used before.
+    /// Consumes a recovery code; returns false if it is unknown or already used.
     func consume(recoveryCode hash: Data, of account: UUID) async throws -> Bool {
         try await db.run("DELETE FROM recovery_codes WHERE user_id = \(account) AND hash = \(hash)") == 1
     }

@@ -3,26 +3,24 @@ import Postgres
 
 /// The table `refresh_tokens`.
 ///
-/// Whoever writes to a session's tokens has locked the session.
+/// Callers that write tokens must have locked the session.
 struct RefreshTokenStore {
     let db: any PostgresExecutor
 
-    /// What is remembered of a token.
     struct Record: Sendable {
         var usedAt: Date?
-        /// When the first of the tokens given for it was used.
+        /// The first use of any successor of this token.
         var successorUsedAt: Date?
     }
 
-    /// Which tokens are not worth keeping.
     struct Prunable: Sendable {
-        /// Used, and the first token given for it used before this: it will never be taken again.
+        /// Used tokens whose first successor was used before this date: they can no longer be used.
         var successorUsedBefore: Date
-        /// Unused, and so many newer ones are unused too.
+        /// Unused tokens beyond this many newer unused ones.
         var unusedLimit: Int
     }
 
-    /// A sign-in's own token.
+    /// Inserts the first token of a session.
     func insert(_ hash: Data, in session: UUID, at now: Date) async throws {
         try await db.run(
             """
@@ -47,7 +45,8 @@ struct RefreshTokenStore {
         }
     }
 
-    /// Gives out `next` for a token, and notes it on the session and, the first time, on the token and its parent.
+    /// Inserts `next` as a successor of a token, updates the session, and records the first use on the token and its
+    /// parent.
     func use(
         _ hash: Data,
         issuing next: Data,

@@ -3,29 +3,27 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `revocations`; a session that ends gets its row in the same statement.
+/// The table `revocations`; one statement deletes a session and inserts its revocation.
 struct RevocationStore {
     let db: any PostgresExecutor
 
-    /// A session's end.
     struct Record: Sendable {
         var serial: Int64
         var session: UUID
         var revokedAt: Date
-        /// Of a session that was used by a token of its own.
+        /// The token's hash, for a session of a customer's application.
         var tokenHash: Data?
     }
 
-    /// A session that was ended just now.
     struct Ended: Sendable {
         var record: Record
         var user: User.ID
         var deviceID: String?
     }
 
-    /// Ends sessions, those of `user` alone if one is given; those that are not there are left out.
+    /// Ends sessions, only those of `user` if given; sessions that no longer exist are skipped.
     ///
-    /// Whoever ends several has locked them.
+    /// Callers that end several sessions must have locked them.
     func end(_ sessions: [UUID], of user: User.ID? = nil, at now: Date) async throws -> [Ended] {
         try await db.all(
             """
@@ -52,7 +50,7 @@ struct RevocationStore {
         }
     }
 
-    /// Notes the end of what is no session but ends like one.
+    /// Inserts a revocation of something other than a session, such as an application key.
     func insert(_ session: UUID, at now: Date) async throws -> Record {
         try await db.one(
             """

@@ -8,7 +8,6 @@ import Wire
 struct SessionStore {
     let db: any PostgresExecutor
 
-    /// A session as the server knows it.
     struct Record: Sendable {
         var id: UUID
         var user: User.ID
@@ -19,25 +18,24 @@ struct SessionStore {
         var createdAt: Date
         var lastSeenAt: Date
         var expiresAt: Date
-        /// What it is used by, where that is a token of its own.
+        /// The session's own token, for a session of a customer's application.
         var token: Token?
     }
 
-    /// The token that a session of a customer's application is used by.
     struct Token: Sendable {
         var hash: Data
-        /// The application's key that vouched for it.
+        /// The application's key that signed the login token.
         var keyID: String
     }
 
-    /// A session whose time was over.
+    /// An expired session that was deleted.
     struct Deleted: Sendable {
         var id: UUID
         var user: User.ID
         var deviceID: String?
     }
 
-    /// A place in the list of one's sessions, which is newest first.
+    /// A position in the list of a user's sessions, which is newest first.
     struct Position: Sendable {
         var createdAt: Date
         var id: UUID
@@ -59,7 +57,7 @@ struct SessionStore {
         )
     }
 
-    /// Keeps everyone else from the session until the transaction ends.
+    /// Locks a session exclusively until the transaction ends.
     func lock(_ id: UUID) async throws -> Record? {
         try await db.first(
             """
@@ -73,7 +71,7 @@ struct SessionStore {
         )
     }
 
-    /// When a session signed in; nil if it has ended.
+    /// Returns the sign-in time of a session; nil if it has ended.
     func signedInAt(_ id: UUID, of user: User.ID) async throws -> Date? {
         try await db.first(
             """
@@ -83,7 +81,7 @@ struct SessionStore {
         ) { try $0.date("created_at") }
     }
 
-    /// A user's sessions that can still be used, newest first.
+    /// Returns a user's active sessions, newest first.
     func list(of user: User.ID, seenSince: Date, now: Date, after: Position?, limit: Int) async throws -> [Record] {
         try await db.all(
             """
@@ -100,7 +98,7 @@ struct SessionStore {
         )
     }
 
-    /// Locks some of the sessions that cannot be used any more.
+    /// Locks up to `limit` expired sessions.
     func lockExpired(seenBefore: Date, now: Date, limit: Int) async throws -> [UUID] {
         try await db.all(
             """
@@ -112,7 +110,7 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
-    /// Forgets sessions, and their refresh tokens with them.
+    /// Deletes sessions and their refresh tokens.
     func delete(_ sessions: [UUID]) async throws -> [Deleted] {
         try await db.all(
             """
@@ -128,22 +126,22 @@ struct SessionStore {
         }
     }
 
-    /// Locks all sessions of a user, but one if one is named.
-    func lock(of user: User.ID, except kept: UUID? = nil) async throws -> [UUID] {
+    /// Locks all sessions of a user, except the given one.
+    func lock(of user: User.ID, except session: UUID? = nil) async throws -> [UUID] {
         try await db.all(
             """
             SELECT session_id FROM sessions
             WHERE application = \(user.application) AND user_id = \(user.user)
-                AND (\(kept) IS NULL OR session_id <> \(kept))
+                AND (\(session) IS NULL OR session_id <> \(session))
             ORDER BY session_id
             FOR UPDATE
             """
         ) { try $0.uuid("session_id") }
     }
 
-    /// Keeps others from opening sessions of a user until the transaction ends, and locks those beyond the `kept` most
-    /// recently used, at most `limit`.
-    func lockSurplus(of user: User.ID, keeping kept: Int, limit: Int) async throws -> [UUID] {
+    /// Locks the user against new sessions until the transaction ends, and locks the sessions beyond the `count` most
+    /// recently used ones, at most `limit`.
+    func lockSurplus(of user: User.ID, keeping count: Int, limit: Int) async throws -> [UUID] {
         let name = "sessions of\n\(user.application)\n\(user.user)"
         try await db.run("SELECT pg_advisory_xact_lock(hashtextextended(\(name), 0))")
         return try await db.all(
@@ -153,7 +151,7 @@ struct SessionStore {
                 SELECT session_id FROM sessions
                 WHERE application = \(user.application) AND user_id = \(user.user)
                 ORDER BY last_seen_at DESC, session_id DESC
-                OFFSET \(kept) LIMIT \(limit)
+                OFFSET \(count) LIMIT \(limit)
             )
             ORDER BY session_id
             FOR UPDATE
@@ -161,7 +159,7 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
-    /// Locks some of the sessions that a key of an application has vouched for.
+    /// Locks up to `limit` sessions that were opened with a key of an application.
     func lock(openedBy key: String, of application: String, limit: Int) async throws -> [UUID] {
         try await db.all(
             """
@@ -174,7 +172,7 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
-    /// Locks some of the sessions of an application.
+    /// Locks up to `limit` sessions of an application.
     func lock(ofApplication application: String, limit: Int) async throws -> [UUID] {
         try await db.all(
             """
@@ -191,8 +189,7 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
-    /// Locks the session that a user of an application has on a device, and keeps others from opening one there until
-    /// the transaction ends.
+    /// Locks the session of a customer's user on a device, and prevents new sessions there until the transaction ends.
     func lock(of user: User.ID, on device: DeviceID) async throws -> [UUID] {
         let name = "\(user.application)\n\(user.user)\n\(device.text)"
         try await db.run("SELECT pg_advisory_xact_lock(hashtextextended(\(name), 0))")
@@ -206,7 +203,7 @@ struct SessionStore {
         ) { try $0.uuid("session_id") }
     }
 
-    /// Returns those of these users of an application that have a session.
+    /// Returns those of the users that have a session in the application.
     func users(among ids: [String], of application: String, now: Date) async throws -> [String] {
         try await db.all(
             """
@@ -216,8 +213,8 @@ struct SessionStore {
         ) { try $0.string("user_id") }
     }
 
-    /// The sessions that have tokens of these hashes; some may have expired.
-    func known(byTokens hashes: [Data]) async throws -> [KnownSession] {
+    /// Returns the sessions with tokens of these hashes; expired sessions may be included.
+    func sessions(withTokenHashes hashes: [Data]) async throws -> [KnownSession] {
         try await db.all(
             """
             SELECT token_hash, session_id, application, user_id, device_id, expires_at, platform, push_token

@@ -6,30 +6,28 @@ import ServiceHost
 struct SigningKeyStore {
     let db: any PostgresExecutor
 
-    /// What a key is for.
     enum State: String, Sendable {
-        /// Published, so that every verifier has it before it signs.
+        /// Already published, so that every verifier has the key before it signs.
         case standby
         case current
-        /// Verifies what it signed.
+        /// Only verifies tokens that it signed.
         case previous
     }
 
-    /// A key as it is kept.
     struct Record: Sendable {
         var kid: String
         var state: State
-        /// X9.63.
+        /// In X9.63 format.
         var publicKey: Data
         var encryptedPrivateKey: TokenEncryptor.EncryptedValue
     }
 
-    /// Keeps other instances from changing the keys until the transaction ends.
+    /// Prevents changes of the keys by other instances until the transaction ends.
     func lock() async throws {
         try await db.run("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
     }
 
-    /// All keys, the newest first.
+    /// Returns all keys, newest first.
     func list() async throws -> [Record] {
         try await db.all(
             """
@@ -70,11 +68,11 @@ struct SigningKeyStore {
 
 extension SigningKeyStore.Record {
     fileprivate init(row: PostgresRow) throws {
-        let state = try row.string("state")
-        guard let known = SigningKeyStore.State(rawValue: state) else { throw SigningKeys.Failure.unknownState(state) }
+        let name = try row.string("state")
+        guard let state = SigningKeyStore.State(rawValue: name) else { throw SigningKeys.Failure.unknownState(name) }
         self.init(
             kid: try row.string("kid"),
-            state: known,
+            state: state,
             publicKey: try row.decode("public_key"),
             encryptedPrivateKey: TokenEncryptor.EncryptedValue(
                 box: try row.decode("encrypted_private_key"),

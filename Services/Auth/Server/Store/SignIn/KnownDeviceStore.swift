@@ -5,8 +5,8 @@ import Postgres
 struct KnownDeviceStore {
     let db: any PostgresExecutor
 
-    /// Remembers the hashes by which a device is recognised, and forgets all but the newest `maximum` of the account.
-    func remember(_ devices: [Data], of user: UUID, at now: Date, maximum: Int) async throws {
+    /// Stores the hashes that identify a device, and deletes all but the newest `maximum` of the account.
+    func record(_ devices: [Data], of user: UUID, at now: Date, maximum: Int) async throws {
         try await db.run(
             """
             INSERT INTO known_devices (user_id, device, last_signed_in_at)

@@ -9,7 +9,7 @@ struct LoginChallengeStore {
     struct Record: Sendable {
         var account: UUID
         var device: String?
-        /// How the device has signed in to the account before; nil for a new device.
+        /// The evidence that the device has signed in to the account before; nil for a new device.
         var knownDevice: KnownDevice?
     }
 
@@ -31,7 +31,7 @@ struct LoginChallengeStore {
         )
     }
 
-    /// Nil for one that is too old, was used, or had too many wrong codes.
+    /// Returns nil for a challenge that has expired, was used, or had too many wrong codes.
     func find(_ hash: Data, failuresBelow limit: Int, at now: Date) async throws -> Record? {
         try await db.first(
             """
@@ -50,16 +50,15 @@ struct LoginChallengeStore {
         }
     }
 
-    /// Counts a code as a wrong one until it is known better; who tries at the same time waits here.
+    /// Counts an attempt as failed before the code is checked; concurrent attempts wait here for the row lock.
     ///
-    /// - Returns: false where it had enough of them, or was used.
+    /// - Returns: false if the challenge was used or has reached the limit.
     func count(_ hash: Data, failuresBelow limit: Int) async throws -> Bool {
         try await db.run(
             "UPDATE login_challenges SET failures = failures + 1 WHERE hash = \(hash) AND failures < \(limit)"
         ) == 1
     }
 
-    /// Uses it up.
     func delete(_ hash: Data) async throws {
         try await db.run("DELETE FROM login_challenges WHERE hash = \(hash)")
     }

@@ -5,14 +5,12 @@ import Postgres
 struct LoginFailureStore {
     let db: any PostgresExecutor
 
-    /// How many logins failed in a window, and when that began.
     struct Count: Sendable {
         var bucket: Data
         var failures: Int
         var since: Date
     }
 
-    /// The counts of windows that began after `start`.
     func counts(of buckets: [Data], since start: Date) async throws -> [Count] {
         try await db.all(
             """
@@ -24,9 +22,9 @@ struct LoginFailureStore {
         )
     }
 
-    /// Counts one more failure in each bucket, anew where the window began before `start`.
+    /// Counts one more failure in each bucket; a bucket whose window began before `start` starts again at 1.
     ///
-    /// Sorted, so that two requests with buckets in common do not wait for each other in a circle.
+    /// The buckets are sorted to prevent deadlocks between requests with common buckets.
     func add(to buckets: [Data], windowsSince start: Date, now: Date) async throws -> [Count] {
         try await db.all(
             """
@@ -41,9 +39,9 @@ struct LoginFailureStore {
         )
     }
 
-    /// Counts one more in a bucket that has less than `limit` in its window.
+    /// Counts one more in a bucket that has fewer than `limit` in its window.
     ///
-    /// - Returns: false, with nothing written, where it is full.
+    /// - Returns: false, without a change, if the bucket is full.
     func add(to bucket: Data, upTo limit: Int, windowsSince start: Date, now: Date) async throws -> Bool {
         try await db.run(
             """
