@@ -4,7 +4,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves `/broadcasts`.
+/// The routes of `/broadcasts`.
 struct BroadcastRoutes {
     let broadcasts: BroadcastQueries
     let communities: BroadcastCommunities

@@ -3,7 +3,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves the operator's commands for social.
+/// The routes of the operator's commands.
 struct InternalRoutes {
     let reencryption: Reencryption
     let communities: BroadcastCommunities

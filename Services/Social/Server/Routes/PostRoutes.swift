@@ -3,7 +3,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves what is posted: to feeds at once or later, and in threads.
+/// The routes of scheduled posts.
 struct PostRoutes {
     let reader: RequestReader
     let postService: PostService
