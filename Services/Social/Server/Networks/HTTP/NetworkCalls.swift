@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// Asks one network, and makes errors of its refusals.
+/// Sends requests to one network, and converts its error responses to `NetworkError`.
 struct NetworkCalls: Sendable {
     private(set) var http: any NetworkHTTP
     let now: @Sendable () -> Date
@@ -13,16 +13,17 @@ struct NetworkCalls: Sendable {
         self.errorMapping = errorMapping
     }
 
-    /// The same, asked in another way.
+    /// Returns the same calls over another HTTP client.
     func over(_ http: any NetworkHTTP) -> NetworkCalls {
         var calls = self
         calls.http = http
         return calls
     }
 
-    /// A success, whatever its body is; anything else is a `NetworkError`.
+    /// Sends a request; returns a successful response, whatever its body is, and throws `NetworkError` otherwise.
     ///
-    /// `isWrite` says that people see what it does: then its outcome may be unknown. What is only prepared is done again.
+    /// `isWrite` means that the request has a visible effect, so that its outcome can be unknown. Preparations are
+    /// simply repeated.
     func send(_ request: NetworkRequest, isWrite: Bool = false) async throws -> ParsedResponse {
         let response: NetworkResponse
         do {
@@ -34,20 +35,20 @@ struct NetworkCalls: Sendable {
         answer.budget = errorMapping.budget(answer, now())
         let mappedError = errorMapping.mappedError(answer)
         if var mappedError = mappedError ?? (answer.isSuccess ? nil : .by(status: answer.status, isWrite: isWrite)) {
-            // Who stumbles over a post, and says so in his own words, may have made it all the same.
+            // A network that reports a temporary failure of a post may have published it all the same.
             if isWrite, mappedError.kind == .transient { mappedError.kind = .unknownOutcome }
             throw NetworkError(mappedError, of: answer, now: now())
         }
         return answer
     }
 
-    /// The JSON of a success, with what it said of limits.
+    /// Sends a request; returns the JSON of a successful response and its budget.
     func json(_ request: NetworkRequest, isWrite: Bool = false) async throws -> (json: JSONValue, budget: Budget?) {
         let answer = try await send(request, isWrite: isWrite)
         guard let json = answer.json else {
             throw NetworkError(
                 isWrite ? .unknownOutcome : .transient,
-                "the network's answer could not be read",
+                "the network's response could not be parsed",
                 code: String(answer.status),
                 budget: answer.budget
             )
@@ -57,12 +58,12 @@ struct NetworkCalls: Sendable {
 }
 
 extension JSONValue {
-    /// What a write is known by afterwards; without it nobody knows what was done.
+    /// Returns the id of what a write has created; without it the outcome is unknown.
     func createdID(_ path: String...) throws -> String {
         var value: JSONValue? = self
         for name in path { value = value?[name] }
         guard let id = value?.identifier else {
-            throw NetworkError(.unknownOutcome, "the network's answer does not say what was made")
+            throw NetworkError(.unknownOutcome, "the network's response has no id")
         }
         return id
     }

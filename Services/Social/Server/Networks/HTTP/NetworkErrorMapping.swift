@@ -1,28 +1,28 @@
 import Foundation
 import HTTPTypes
 
-/// How one network refuses and counts: what its answers mean, whatever was asked.
+/// The way in which a network reports errors and limits, whatever the request.
 struct NetworkErrorMapping: Sendable {
-    /// What the headers say of limits; nil where they say nothing.
+    /// Returns the limits in the headers; nil if there are none.
     var budget: @Sendable (_ answer: ParsedResponse, _ now: Date) -> Budget? = { _, _ in nil }
-    /// What the body says of a refusal; nil leaves it to the status.
+    /// Returns the error in the body; nil if the status decides.
     ///
-    /// Is asked for successes too: some networks refuse with 200.
+    /// It is also called for successes, since some networks report errors with status 200.
     var mappedError: @Sendable (_ answer: ParsedResponse) -> MappedError? = { _ in nil }
 }
 
-/// What a network said instead of what it was asked for.
+/// An error that a network has reported.
 struct MappedError: Sendable {
     var kind: NetworkError.Class
-    /// The network's own words, as they came.
+    /// The network's own text, unchanged.
     var reason: String?
     var code: String?
-    /// Seconds from now until it may be asked again, where the body says so.
+    /// The seconds until the next request is allowed, if the body says so.
     var wait: Double?
 }
 
 extension MappedError {
-    /// As HTTP has it, for whom the body says no more: a server that failed at a write may have done it.
+    /// Returns the error of a status without further information. A server error of a write may have had its effect.
     static func by(status: Int, isWrite: Bool) -> MappedError {
         let kind: NetworkError.Class =
             switch status {
@@ -42,7 +42,8 @@ extension MappedError {
 }
 
 extension MappedError {
-    /// What the status says, in the network's words; nil where it is no refusal, or one without words.
+    /// Returns the error of a status with the network's text; nil if it is no client error, or has neither text nor
+    /// code.
     static func status(_ answer: ParsedResponse, _ reason: String?, code: String? = nil) -> MappedError? {
         guard 400..<500 ~= answer.status, reason != nil || code != nil else { return nil }
         var mappedError = MappedError.by(status: answer.status, isWrite: false)
@@ -60,16 +61,16 @@ extension NetworkError {
             let waited = mappedError.wait.map { now.addingTimeInterval(min(max($0, 0), 31 * 86_400)) }
             kind = .rateLimited(until: waited ?? answer.retryAt(now) ?? spent ?? answer.budget?.resetAt)
         }
-        let said = mappedError.reason.map(Self.oneLine).flatMap { $0.isEmpty ? nil : $0 }
+        let message = mappedError.reason.map(Self.oneLine).flatMap { $0.isEmpty ? nil : $0 }
         self.init(
             kind,
-            said ?? "the network answered with status \(answer.status)",
+            message ?? "the network responded with status \(answer.status)",
             code: mappedError.code ?? String(answer.status),
             budget: answer.budget
         )
     }
 
-    /// A network's words in one line of at most 200 characters, without control characters; nothing of a page of HTML.
+    /// Returns a text in one line of at most 200 characters, without control characters; empty for HTML.
     static func oneLine(_ text: String) -> String {
         guard !text.contains("</") else { return "" }
         let words = text.prefix(400).split { $0.isWhitespace || $0.unicodeScalars.contains { $0.value < 0x20 } }
@@ -85,7 +86,7 @@ extension ParsedResponse {
         return NetworkTime.date(text)
     }
 
-    /// The three headers that many networks have in common, with what `reset` means left to the network.
+    /// Returns the budget in the three headers that many networks use; each network has its own meaning of `reset`.
     func budget(
         _ scope: Budget.Scope,
         limit: String,
