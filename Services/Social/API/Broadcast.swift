@@ -77,7 +77,9 @@ package struct BroadcastCommunity: Codable, Hashable, Sendable, PageItem {
 
     package var name: String
     package var icon: String?
-    /// Whether the operator listed the community. The other communities were found through a broadcast.
+    /// Whether the operator listed the community.
+    ///
+    /// The other communities were found through a broadcast.
     package var official: Bool
 
     package init(name: String, icon: String? = nil, official: Bool = false) {
@@ -87,11 +89,13 @@ package struct BroadcastCommunity: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// The result of importing the users whom a user follows on Reddit as favourites.
+/// The result of importing followed Reddit users as favourites.
 package struct FollowImport: Codable, Hashable, Sendable {
-    /// The number of users whom the user follows on Reddit.
+    /// The number of users that the user follows on Reddit.
     package var found: Int
-    /// The names of the new favourites. A favourite that the user removed earlier is not added again.
+    /// The names of the new favourites.
+    ///
+    /// A favourite that the user removed earlier is not added again.
     package var added: [String]
 
     package init(found: Int, added: [String]) {

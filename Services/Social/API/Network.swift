@@ -6,7 +6,9 @@ package enum Network: String, Codable, CaseIterable, Sendable, CodingKeyRepresen
     /// The suite's own photos and conversations, which are always linked.
     case roost
 
-    /// Returns the network for a name that a client sent. The seed's posting table writes `vimeo` for Vine.
+    /// Returns the network for a name that a client sent.
+    ///
+    /// The seed's posting table writes `vimeo` for Vine.
     package init?(named name: String) {
         self.init(rawValue: name == "vimeo" ? "vine" : name)
     }

@@ -26,7 +26,7 @@ extension SocialClient {
         _ = try await service.delete(path, as: [String: Bool].self)
     }
 
-    /// Adds the users whom the caller follows on Reddit as favourites.
+    /// Adds the Reddit users that the caller follows as favourites.
     package func importFollows() async throws -> FollowImport {
         try await service.post("/broadcasts/import", [String: String](), timeout: .seconds(60))
     }

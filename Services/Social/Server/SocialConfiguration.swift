@@ -64,8 +64,9 @@ struct SocialConfiguration: Sendable {
         outsideHosts = try AddressGuard(configuration)
     }
 
-    /// The limit of forms in memory. It assumes that few files have the maximum size; each network that receives a file
-    /// takes another copy.
+    /// The limit of forms in memory.
+    ///
+    /// It assumes that few files have the maximum size; each network that receives a file takes another copy.
     var formSlots: UploadConcurrencyLimit {
         UploadConcurrencyLimit(
             capacity: maximumUploads,

@@ -7,7 +7,7 @@ struct ApplicationKey: Sendable {
     /// Nil if the operator has not registered an application; calls that need one then fail.
     var id: String?
     var secret: String?
-    /// Further settings by their names without the network's prefix, e.g. `VERIFY_TOKEN` for `FACEBOOK_VERIFY_TOKEN`.
+    /// Further settings by their names without the network's prefix, such as `VERIFY_TOKEN` for `FACEBOOK_VERIFY_TOKEN`.
     var others: [String: String] = [:]
 }
 

@@ -54,7 +54,12 @@ struct PostForm {
             while var bytes = try await reader.nextContent() {
                 if isFile { room.file -= bytes.readableBytes } else { room.fields -= bytes.readableBytes }
                 guard room.file >= 0, room.fields >= 0 else {
-                    throw APIError(.tooLarge, "body_too_large", "a form has at most \(Self.maximumFile) bytes of files and \(Self.maximumFields) of fields", field: part.name)
+                    throw APIError(
+                        .tooLarge,
+                        "body_too_large",
+                        "a form has at most \(Self.maximumFile) bytes of files and \(Self.maximumFields) of fields",
+                        field: part.name
+                    )
                 }
                 content.writeBuffer(&bytes)
             }
@@ -101,7 +106,9 @@ struct PostForm {
         _ field: String,
         after existing: OutgoingMedia?
     ) throws -> OutgoingMedia {
-        guard existing == nil else { throw APIError.invalid(field, "a post has at most one \(field)", code: "too_many_files") }
+        guard existing == nil else {
+            throw APIError.invalid(field, "a post has at most one \(field)", code: "too_many_files")
+        }
         let type = AttachedUploads.type(of: content)
         guard type.hasPrefix(prefix) else {
             throw APIError(.unsupportedMediaType, "unsupported_media_type", "the file is not a \(field)", field: field)

@@ -3,7 +3,9 @@ import SocialAPI
 import Wire
 
 /// The body of a request (seed comblie): `meta` has tokens, `data` the post, and the other fields are also accepted in
-/// the query. It is optional for reads.
+/// the query.
+///
+/// It is optional for reads.
 struct SocialRequest: Decodable, Sendable {
     /// The tokens by network; unknown names are ignored.
     var meta: [Network: RequestAccount] = [:]

@@ -3,7 +3,9 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The queries for a user's data export. Tokens of linked accounts are left out, because they grant access.
+/// The queries for a user's data export.
+///
+/// The tokens of linked accounts are left out, because they grant access.
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 

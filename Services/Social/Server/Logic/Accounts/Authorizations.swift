@@ -108,7 +108,9 @@ struct Authorizations: Sendable {
             on: network,
             now: now()
         )
-        guard let record else { throw APIError.invalid("code", "the code is unknown or has expired", code: "invalid_code") }
+        guard let record else {
+            throw APIError.invalid("code", "the code is unknown or has expired", code: "invalid_code")
+        }
         let payload: PendingAuthorization = try tokenCipher.open(
             record.payload,
             of: record.user,
@@ -145,7 +147,11 @@ struct Authorizations: Sendable {
         } catch is NetworkError {
             // No server can read the document of this deployment, so the error below is correct.
         }
-        throw APIError(.notFound, "client_metadata_not_found", "\(network.rawValue) does not use a client metadata document")
+        throw APIError(
+            .notFound,
+            "client_metadata_not_found",
+            "\(network.rawValue) does not use a client metadata document"
+        )
     }
 
     private func callback(of network: Network) -> String { "\(publicURL)/networks/\(network.rawValue)/callback" }

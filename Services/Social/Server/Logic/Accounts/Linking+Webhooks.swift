@@ -6,7 +6,9 @@ import SocialAPI
 extension Linking {
     private static let timeout = Duration.seconds(3)
 
-    /// Subscribes to a network's events of an account. If the subscription fails, polling still finds the events.
+    /// Subscribes to a network's events of an account.
+    ///
+    /// If the subscription fails, polling still finds the events.
     func subscribe(_ account: NetworkAccount, by connector: any Connector) async {
         guard let connector = connector as? any WebhookConnector else { return }
         do {

@@ -166,8 +166,14 @@ struct Linking: Sendable {
         switch error.kind {
         case .transient, .unknownOutcome: .unavailable(network.rawValue, retryAfter: 5)
         case .rateLimited:
-            APIError(.rateLimited, "network_rate_limited", "\(network.rawValue) limits the request rate; try again later", retryAfter: 60)
-        default: APIError(.unprocessable, "rejected_by_network", "\(network.rawValue) rejected the request: \(error.reason)")
+            APIError(
+                .rateLimited,
+                "network_rate_limited",
+                "\(network.rawValue) limits the request rate; try again later",
+                retryAfter: 60
+            )
+        default:
+            APIError(.unprocessable, "rejected_by_network", "\(network.rawValue) rejected the request: \(error.reason)")
         }
     }
 }

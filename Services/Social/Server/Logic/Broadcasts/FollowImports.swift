@@ -5,7 +5,7 @@ import PushAPI
 import SocialAPI
 import Wire
 
-/// Adds the users whom a user follows on Reddit as favourites: on request, and once a day in the background.
+/// Adds the Reddit users that a user follows as favourites: on request, and once a day in the background.
 ///
 /// Push stores the favourites, and which of them the user removed. An import does not add removed favourites again, and
 /// changes no settings.
@@ -84,7 +84,9 @@ struct FollowImports: Sendable {
         do {
             return try await networkGateway.call(&source, within: .seconds(10)) { connector, account in
                 guard let connector = connector as? any FollowsConnector else {
-                    throw NetworkError.unsupported("\(connector.network.rawValue) does not list the users that an account follows")
+                    throw NetworkError.unsupported(
+                        "\(connector.network.rawValue) does not list the users that an account follows"
+                    )
                 }
                 return try await connector.follows(page, as: account)
             }

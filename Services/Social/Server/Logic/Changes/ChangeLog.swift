@@ -3,7 +3,9 @@ import Postgres
 import SocialAPI
 import Wire
 
-/// The log of changes per user. Records each change once, whether a poll, a webhook or a network's stream reports it.
+/// The log of changes per user.
+///
+/// Records each change once, whether a poll, a webhook or a network's stream reports it.
 struct ChangeLog: Sendable {
     let database: PostgresPool
     /// Whether changes are sent to push.

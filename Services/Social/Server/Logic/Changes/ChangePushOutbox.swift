@@ -7,7 +7,9 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// The outbox that sends changes to push at least once. Push detects repeated notifications by their id.
+/// The outbox that sends changes to push at least once.
+///
+/// Push detects repeated notifications by their id.
 struct ChangePushOutbox: Sendable {
     /// The maximum length of a text in a push, in Unicode scalars.
     private static let characters = 300

@@ -60,14 +60,14 @@ final class NetworkStreamConsumer: Service {
             let ended = streams.filter { !wantedKeys.contains($0.key) }
             for key in ended.keys { streams[key] = nil }
             for (key, source) in wanted where streams[key] == nil {
-                streams[key] = Task { await self.consume(source) }
+                streams[key] = Task { await self.readEvents(source) }
             }
             return ended.values
         }
         for task in ended { task.cancel() }
     }
 
-    private func consume(_ source: Source) async {
+    private func readEvents(_ source: Source) async {
         guard let connector = source.connector as? any StreamingConnector else { return }
         var pause = Self.shortest
         while !Task.isCancelled {

@@ -18,8 +18,9 @@ struct Poller: Sendable {
     private static let longestPause = 900.0
     /// The maximum duration of a poll, in seconds; after that another instance may claim the list.
     private static let claim = 60.0
-    /// The number of changed threads that one poll reads, and the time limit of each. Together they take less than
-    /// `claim`.
+    /// The number of changed threads that one poll reads, and the time limit of each.
+    ///
+    /// Together they take less than `claim`.
     private static let threadsOfPoll = 10
     private static let threadLimit: Duration = .seconds(4)
     private static let messagesOfThread = 20
@@ -79,7 +80,9 @@ struct Poller: Sendable {
         }
     }
 
-    /// Records a page; returns whether there are changes. Most polls find none, and then nothing is written.
+    /// Records a page; returns whether there are changes.
+    ///
+    /// Most polls find none, and then nothing is written.
     private func record(
         _ page: [Item],
         _ messages: [String: ThreadMessages],
@@ -164,7 +167,9 @@ struct Poller: Sendable {
         )
     }
 
-    /// Starts polling an account's lists. A list without the capability is not polled and only receives network events.
+    /// Starts polling an account's lists.
+    ///
+    /// A list without the capability is not polled and only receives network events.
     func begin(_ record: AccountRecord, supported: Set<Capability>, in db: PostgresTransaction) async throws {
         for list in NetworkEvent.List.allCases {
             let key = PolledListKey(user: record.user, network: record.network, list: list)

@@ -73,7 +73,7 @@ struct RealtimeModule: Sendable {
         let heartbeat = settings.heartbeat
         return [
             streamConsumer,
-            PeriodicTask("change notification", every: .seconds(1), logger: logger, wakeSubscribers),
+            PeriodicTask("check for changes of other instances", every: .seconds(1), logger: logger, wakeSubscribers),
             PeriodicTask("heartbeat of streams", every: heartbeat, logger: logger) { [subscribers] in
                 subscribers.sendHeartbeats()
             },
@@ -88,7 +88,11 @@ struct RealtimeModule: Sendable {
     func stream(for identity: Identity, after lastEvent: String?) async throws -> SocialStream {
         let number = try lastEvent.flatMap { $0.isEmpty ? nil : $0 }.map { text in
             guard let number = SocialStream.number(text) else {
-                throw APIError.invalid("Last-Event-ID", "\"Last-Event-ID\" is not the id of a stream event", code: "invalid_event_id")
+                throw APIError.invalid(
+                    "Last-Event-ID",
+                    "\"Last-Event-ID\" is not the id of a stream event",
+                    code: "invalid_event_id"
+                )
             }
             return number
         }
@@ -104,7 +108,7 @@ struct RealtimeModule: Sendable {
         }
     }
 
-    /// Wakes the subscribers for whom other instances have recorded changes.
+    /// Wakes the subscribers with changes that other instances have recorded.
     private func wakeSubscribers() async throws {
         let users = subscribers.users
         guard !users.isEmpty else { return }

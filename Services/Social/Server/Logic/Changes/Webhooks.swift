@@ -30,7 +30,11 @@ struct Webhooks: Sendable {
         let connector = try connector(of: network)
         let parsed = try Self.mappingErrors { try connector.events(of: delivery) }
         if let at = parsed.at, abs(at.timeIntervalSince(now())) > Self.replayWindow {
-            throw APIError(.forbidden, "expired_webhook", "the delivery's time differs from the current time by more than 2 days")
+            throw APIError(
+                .forbidden,
+                "expired_webhook",
+                "the delivery's time differs from the current time by more than 2 days"
+            )
         }
         let store = WebhookStore(db: database)
         let proof = parsed.id.map { Data("id \($0)".utf8) } ?? Data(delivery.body.readableBytesView)

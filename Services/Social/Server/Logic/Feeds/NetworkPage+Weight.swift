@@ -2,7 +2,9 @@ import SocialAPI
 import Wire
 
 extension NetworkPage {
-    /// The approximate size in memory, in bytes. Networks do not limit texts, and any server can be a Mastodon network.
+    /// The approximate size in memory, in bytes.
+    ///
+    /// Networks do not limit texts, and any server can be a Mastodon network.
     var weight: Int {
         items.reduce(256 + (next?.weight ?? 0)) { $0 + $1.item.weight + ($1.original?.utf8.count ?? 0) }
     }

@@ -5,7 +5,9 @@ import Wire
 
 /// The position of a scroll over several networks; the content of its cursor.
 struct ScrollPosition: Codable, Hashable, Sendable {
-    /// The positions by network. A missing network was added after the scroll began and is read from its newest page.
+    /// The positions by network.
+    ///
+    /// A missing network was added after the scroll began and is read from its newest page.
     var positions: [Network: SourcePosition] = [:]
 
     private enum CodingKeys: String, CodingKey { case positions = "p" }
@@ -83,7 +85,9 @@ struct RecentItems: Codable, Hashable, Sendable {
     init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let bytes = Base64URL.decode(text), bytes.count % Self.width == 0 else {
-            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "not a list of hashes"))
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not a list of hashes")
+            )
         }
         hashes = stride(from: 0, to: bytes.count, by: Self.width).map { Data(bytes[$0..<($0 + Self.width)]) }
     }

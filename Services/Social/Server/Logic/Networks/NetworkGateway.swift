@@ -53,7 +53,9 @@ struct NetworkGateway: Sendable {
         }
     }
 
-    /// Renews the tokens. Tokens that are still valid are used if their renewal fails in passing or takes too long.
+    /// Renews the tokens.
+    ///
+    /// Tokens that are still valid are used if their renewal fails in passing or takes too long.
     private func renewedIfNeeded(
         _ source: Source,
         _ renewals: Renewals,

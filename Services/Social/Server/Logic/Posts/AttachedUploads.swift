@@ -16,6 +16,7 @@ struct AttachedUploads: Sendable {
     ///   - attachment: The reference to the upload.
     ///   - caller: The user, who must own the upload.
     ///   - element: `photo` or `video`.
+    /// - Returns: The file with its type, size and URL.
     /// - Throws: `upload_not_found`, naming the field, if the upload does not exist or belongs to another user;
     ///   `unsupported_media_type` if the file is not a photo or video.
     func file(_ attachment: FeedDraft.Attachment, for caller: Caller, as element: String) async throws -> OutgoingMedia
@@ -33,7 +34,12 @@ struct AttachedUploads: Sendable {
         let type = Self.type(of: bytes)
         let prefix = element == "photo" ? "image/" : "video/"
         guard type.hasPrefix(prefix) else {
-            throw APIError(.unsupportedMediaType, "unsupported_media_type", "the upload is not a \(element)", field: field)
+            throw APIError(
+                .unsupportedMediaType,
+                "unsupported_media_type",
+                "the upload is not a \(element)",
+                field: field
+            )
         }
         return OutgoingMedia(
             bytes: bytes,

@@ -75,7 +75,11 @@ struct CrossPoster: Sendable {
     func requirePlan(_ draft: FeedDraft, _ content: PostContent, for caller: Caller) async throws -> Plan {
         let plan = try await plan(draft, content, for: caller)
         guard !plan.parts.isEmpty else {
-            throw APIError.invalid("data", "none of the chosen networks accepts this content", code: "no_target_network")
+            throw APIError.invalid(
+                "data",
+                "none of the chosen networks accepts this content",
+                code: "no_target_network"
+            )
         }
         return plan
     }

@@ -35,7 +35,9 @@ struct FeedDraft: Codable, Hashable, Sendable {
 }
 
 extension FeedDraft {
-    /// The maximum length of a text in Unicode scalars. All of these limits are above those of the networks.
+    /// The maximum length of a text in Unicode scalars.
+    ///
+    /// All of these limits are above those of the networks.
     private static let maximumText = 65_536
     private static let maximumID = 128
     private static let maximumName = 1_000

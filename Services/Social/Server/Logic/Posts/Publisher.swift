@@ -147,7 +147,9 @@ struct Publisher: Sendable {
         return Self.unknown
     }
 
-    /// Handles a failure before the publishing request. A transient failure is retried together with the post.
+    /// Handles a failure before the publishing request.
+    ///
+    /// A transient failure is retried together with the post.
     private func handleRejection(_ error: NetworkError, _ publication: PublicationRecord) async throws -> PostResult {
         error.isLasting ? try await finish(publication, Self.result(error)) : Self.result(error)
     }

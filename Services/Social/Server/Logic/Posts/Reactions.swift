@@ -8,7 +8,9 @@ struct Reactions: Sendable {
     let networkGateway: NetworkGateway
     let identities: Identities
 
-    /// Likes an item or makes it a favourite. Repeating a like has no effect, so an unknown outcome is retried once.
+    /// Likes an item or makes it a favourite.
+    ///
+    /// Repeating a like has no effect, so an unknown outcome is retried once.
     func react(_ element: PostElement, to target: FeedDraft.Target, for caller: Caller) async throws -> PostResponse {
         let field = "data.\(element.rawValue)"
         let network = try FeedDraft.network(target.network, "\(field).network")
@@ -53,7 +55,8 @@ extension Source {
         let accountCapabilities = connector.accountCapabilities(of: account)
         guard !accountCapabilities.supported.contains(element.capability) else { return }
         let reason =
-            accountCapabilities.reasons[element.capability] ?? "\(network.rawValue) does not support \"\(element.rawValue)\""
+            accountCapabilities.reasons[element.capability]
+            ?? "\(network.rawValue) does not support \"\(element.rawValue)\""
         throw APIError.invalid("data.\(element.rawValue)", reason, code: "no_target_network")
     }
 }

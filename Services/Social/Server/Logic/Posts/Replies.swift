@@ -2,7 +2,9 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Replies in message threads. A reply does not start a thread, and each is sent once.
+/// Replies in message threads.
+///
+/// A reply does not start a thread, and each is sent once.
 struct Replies: Sendable {
     /// The maximum length of a reply, in Unicode scalars.
     private static let maximumText = 20_000

@@ -47,7 +47,11 @@ struct Schedule: Sendable {
             // A lock on the user's scheduled posts, so that two requests at once cannot exceed the limits.
             let waiting = try await PostStore(db: db).lockWaiting(of: caller.user)
             guard waiting.posts < Self.maximum else {
-                throw APIError(.unprocessable, "too_many_scheduled", "at most \(Self.maximum) scheduled posts may be waiting")
+                throw APIError(
+                    .unprocessable,
+                    "too_many_scheduled",
+                    "at most \(Self.maximum) scheduled posts may be waiting"
+                )
             }
             if content.bytes > 0 { try quota.require(Int64(waiting.bytes), room: Int64(content.bytes)) }
             _ = try await PostStore(db: db).insert(record, expiry: .distantPast)
@@ -92,7 +96,9 @@ struct Schedule: Sendable {
         }
     }
 
-    /// Publishes a due post. After a transient failure it is claimed again when this claim ends.
+    /// Publishes a due post.
+    ///
+    /// After a transient failure it is claimed again when this claim ends.
     private func post(_ post: PostRecord) async {
         do {
             let content = try await content(of: post)

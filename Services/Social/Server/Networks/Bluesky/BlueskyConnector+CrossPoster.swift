@@ -56,7 +56,9 @@ extension BlueskyConnector {
             var request = NetworkRequest(.post, url("com.atproto.repo.uploadBlob", account), body: photo.bytes)
             request.headers[.contentType] = photo.type
             let (json, _) = try await calls(of: account).json(request.bearer(account.tokens.access))
-            guard let blob = json["blob"] else { throw NetworkError(.transient, "the PDS did not return the uploaded blob") }
+            guard let blob = json["blob"] else {
+                throw NetworkError(.transient, "the PDS did not return the uploaded blob")
+            }
             images.append(Self.described(["image": blob, "alt": .string(photo.alt ?? "")], photo))
         }
         guard !images.isEmpty else { return nil }
@@ -64,7 +66,9 @@ extension BlueskyConnector {
         return try NetworkCursor(Prepared(embed: embed))
     }
 
-    /// Creates the post's record. Its key is derived from the post's key, so that `find` can read it by that key.
+    /// Creates the post's record.
+    ///
+    /// Its key is derived from the post's key, so that `find` can read it by that key.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
     {
         try check(post)
@@ -107,7 +111,9 @@ extension BlueskyConnector {
         return found?["id"]?.identifier.map { PublishedPost(id: "message/\($0)", budget: budget) }
     }
 
-    /// Likes a post. A like is a record of the user that names the post and its current version.
+    /// Likes a post.
+    ///
+    /// A like is a record of the user that names the post and its current version.
     ///
     /// The record's key is derived from the post's address, so that a second like is the same record.
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {

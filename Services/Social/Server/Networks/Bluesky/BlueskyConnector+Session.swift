@@ -40,7 +40,9 @@ extension BlueskyConnector {
     /// Access tokens are valid for minutes, with some servers for a few only.
     var renewal: TimeInterval? { 60 }
 
-    /// Renews the tokens. A refresh token can only be used once, so the response replaces both tokens.
+    /// Renews the tokens.
+    ///
+    /// A refresh token can only be used once, so the response replaces both tokens.
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         if let bound = Self.key(of: account) { return try await renewed(account, bound) }
         guard let refresh = account.tokens.refresh else {

@@ -52,7 +52,9 @@ struct BlueskyConnector: Connector {
         }
     }
 
-    /// Returns a page. An empty page may have a cursor; only a page without a cursor is the last.
+    /// Returns a page.
+    ///
+    /// An empty page may have a cursor; only a page without a cursor is the last.
     private func list(
         _ method: String,
         _ name: String,

@@ -86,7 +86,9 @@ struct BlueskyItems {
 
     // MARK: -
 
-    /// Parses a post view. Its time is when the network indexed it, since the author can claim any time.
+    /// Parses a post view.
+    ///
+    /// Its time is when the network indexed it, since the author can claim any time.
     private func content(_ view: JSONValue) -> Item? {
         guard let uri = view["uri"]?.nonEmpty, let at = view["indexedAt"]?.date else { return nil }
         let record = view["record"]
@@ -129,7 +131,9 @@ struct BlueskyItems {
         )
     }
 
-    /// Returns a reference to the quoted post. A blocked or deleted post has only its address.
+    /// Returns a reference to the quoted post.
+    ///
+    /// A blocked or deleted post has only its address.
     private func quoted(_ embed: JSONValue?) -> ItemReference? {
         guard let type = embed?["$type"]?.text, type.contains("record") else { return nil }
         let record = type.contains("recordWithMedia") ? embed?["record"]?["record"] : embed?["record"]

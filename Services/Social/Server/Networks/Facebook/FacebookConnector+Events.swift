@@ -85,6 +85,10 @@ extension FacebookConnector: WebhookConnector {
             about: post.map { ItemReference(id: ItemID(.facebook, $0)) }
         )
         let networkItem = NetworkItem(item)
-        return NetworkEvent(account: account, list: list, change: verb == "edited" ? .updated(networkItem) : .created(networkItem))
+        return NetworkEvent(
+            account: account,
+            list: list,
+            change: verb == "edited" ? .updated(networkItem) : .created(networkItem)
+        )
     }
 }

@@ -27,7 +27,9 @@ struct FacebookConnector: Connector {
         var token = account.tokens
         if !isPersonal, let longer = try await extended(token) { token = longer }
         let (me, _) = try await graph.read("me", ["fields": "id,name,picture"], token.access)
-        guard let id = me["id"]?.identifier else { throw NetworkError(.transient, "Facebook did not identify the account") }
+        guard let id = me["id"]?.identifier else {
+            throw NetworkError(.transient, "Facebook did not identify the account")
+        }
         let name = me["name"]?.nonEmpty
         let avatar = me["picture"]?["data"]?["url"]?.link
         let person = [id, name, me["username"]?.nonEmpty].compactMap(\.self)

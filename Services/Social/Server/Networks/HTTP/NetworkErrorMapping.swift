@@ -22,7 +22,9 @@ struct MappedError: Sendable {
 }
 
 extension MappedError {
-    /// Returns the error of a status without further information. A server error of a write may have had its effect.
+    /// Returns the error of a status without further information.
+    ///
+    /// A server error of a write may have had its effect.
     static func by(status: Int, isWrite: Bool) -> MappedError {
         let kind: NetworkError.Class =
             switch status {

@@ -22,7 +22,9 @@ protocol NetworkHTTP: Sendable {
 
 struct NetworkRequest: Sendable {
     var method: HTTPRequest.Method
-    /// The absolute URL, percent-encoded. Its query may contain tokens, so it is never logged.
+    /// The absolute URL, percent-encoded.
+    ///
+    /// Its query may contain tokens, so it is never logged.
     var url: String
     var headers: HTTPFields
     var body: ByteBuffer?

@@ -59,7 +59,7 @@ func untilDone<Value>(
     pausing pause: Pause,
     _ pauses: (Int) -> Duration = { .milliseconds(min(500 << min($0, 4), 5_000)) },
     _ operation: () async throws -> Value?
-) async throws -> Answer {
+) async throws -> Value {
     for attempt in 0..<tries {
         if let value = try await operation() { return value }
         try await pause(pauses(attempt))

@@ -67,8 +67,9 @@ struct AccountStore<Executor: PostgresExecutor> {
         ) ?? AccountNames()
     }
 
-    /// Links an account in place of an earlier one. The version continues, so that a renewal of the earlier account's
-    /// tokens is discarded.
+    /// Links an account in place of an earlier one.
+    ///
+    /// The version continues, so that a renewal of the earlier account's tokens is discarded.
     func link(_ record: AccountRecord) async throws {
         try await db.run(
             """

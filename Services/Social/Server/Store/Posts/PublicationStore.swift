@@ -52,6 +52,8 @@ struct PublicationStore<Executor: PostgresExecutor> {
     ///   - network: The network to publish on.
     ///   - parts: The post's elements, and whether the network accepts each; those of an earlier attempt are kept.
     ///   - now: The time of a new publication.
+    /// - Returns: The publication.
+    /// - Throws: Errors of the database.
     func begin(
         _ post: UUID,
         on network: Network,

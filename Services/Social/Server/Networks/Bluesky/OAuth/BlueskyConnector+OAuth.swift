@@ -33,7 +33,10 @@ extension BlueskyConnector: OAuthConnector {
             throw NetworkError(.transient, "the account's server returned no request URI")
         }
         let payload = ["key": bound.text, "issuer": server.issuer, "did": identity?.did].compactMapValues { $0 }
-        return Authorization(url: server.page.adding(["client_id": client.id, "request_uri": requestURI]), payload: payload)
+        return Authorization(
+            url: server.page.adding(["client_id": client.id, "request_uri": requestURI]),
+            payload: payload
+        )
     }
 
     private func identity(_ request: AuthorizationRequest) async throws -> BlueskyIdentity? {

@@ -36,7 +36,9 @@ struct BlueskyDirectory: Sendable {
         let handle = name.drop { $0 == "@" }.lowercased()
         guard handle.utf8.count <= 253,
             handle.wholeMatch(of: /([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*/) != nil
-        else { throw NetworkError(.invalid, "a handle is a domain name such as alice.bsky.social", code: "invalid_handle") }
+        else {
+            throw NetworkError(.invalid, "a handle is a domain name such as alice.bsky.social", code: "invalid_handle")
+        }
         let identity = try await identity(did: try await did(of: handle))
         // A handle only counts if the account's own document names it.
         guard identity.handle?.lowercased() == handle else {
@@ -52,7 +54,8 @@ struct BlueskyDirectory: Sendable {
         } catch let error as NetworkError where [.invalid, .notFound, .transient].contains(error.kind) {
             // The handle's own host is tried next.
         }
-        let response = try? await calls.send(.get("https://\(handle)/.well-known/atproto-did"))  // an error counts as no DID
+        // The error is ignored: without a response there is no DID, which is reported below.
+        let response = try? await calls.send(.get("https://\(handle)/.well-known/atproto-did"))
         let did = response?.text.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard did.hasPrefix("did:"), did.utf8.count <= 2_048 else {
             throw NetworkError(.notFound, "there is no account with this handle", code: "invalid_handle")
