@@ -46,7 +46,6 @@ package struct PostLimits: Codable, Hashable, Sendable {
     /// The maximum length of a post's text, in `textUnit`.
     package var text: Int?
     package var textUnit: TextUnit?
-    /// The maximum number of photos in a post.
     package var photos: Int?
     package var photoBytes: Int?
     /// The accepted media types, such as `image/jpeg`.

@@ -74,7 +74,6 @@ package struct Item: Codable, Hashable, Sendable, Identifiable {
     }
 }
 
-/// The kind of an item.
 package enum ItemKind: String, Codable, Sendable {
     // Kinds in a feed.
     case post, reply, quote

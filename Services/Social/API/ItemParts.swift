@@ -117,7 +117,6 @@ package struct ItemStats: Codable, Hashable, Sendable {
     }
 }
 
-/// A reference to another item.
 package struct ItemReference: Codable, Hashable, Sendable {
     package var id: ItemID
     package var url: String?

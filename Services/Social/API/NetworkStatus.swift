@@ -1,6 +1,5 @@
 import Wire
 
-/// The state of a linked account.
 package enum LinkState: String, Codable, Sendable {
     case linked
     /// The tokens have expired and could not be renewed yet; Roost tries again.

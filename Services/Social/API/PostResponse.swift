@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// An element of a post.
 package enum PostElement: String, Codable, CaseIterable, Sendable, CodingKeyRepresentable {
     case text, photo, video, location, like, favorite, reply
 
@@ -66,7 +65,6 @@ package struct PostResponse: Codable, Hashable, Sendable {
     package init(_ results: [String: PostResult]) { data = Outcome(results: results) }
 }
 
-/// A scheduled post.
 package struct ScheduledPost: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "scheduled"
 

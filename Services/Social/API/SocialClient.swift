@@ -14,7 +14,6 @@ package struct SocialClient: Sendable {
         try await service.post("/internal/social/reencrypt", [String: String](), timeout: .seconds(120))
     }
 
-    /// Returns the communities with broadcasts.
     package func operatorCommunities() async throws -> [BroadcastCommunity] {
         try await service.get("/internal/social/communities", as: Page<BroadcastCommunity>.self).items
     }
@@ -24,7 +23,6 @@ package struct SocialClient: Sendable {
         try await service.put("/internal/social/communities/\(ServiceClient.percentEncoded(name))")
     }
 
-    /// Removes a community from the list.
     package func operatorRemoveCommunity(_ name: String) async throws {
         let path = "/internal/social/communities/\(ServiceClient.percentEncoded(name))"
         _ = try await service.delete(path, as: [String: Bool].self)

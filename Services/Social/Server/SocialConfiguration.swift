@@ -20,7 +20,6 @@ struct SocialConfiguration: Sendable {
     var maximumUploads: Int
     /// `STORAGE_QUOTA_BYTES`: the bytes of files in a user's scheduled posts, if less than 256 MB; above it 507.
     var quota: StorageQuota
-    /// The settings of streams and polls.
     var realtime: RealtimeConfiguration
     /// `PUSH_URL`: whether push is configured.
     var notifiesPush: Bool
@@ -29,7 +28,6 @@ struct SocialConfiguration: Sendable {
     /// `ALLOWED_PRIVATE_HOSTS`: the private hosts that users may name, in addition to public addresses.
     var outsideHosts = AddressGuard()
 
-    /// The default URLs of the networks.
     private static let addresses: [Network: String] = [
         .facebook: "https://graph.facebook.com", .twitter: "https://api.twitter.com",
         .instagram: "https://graph.instagram.com", .vine: "https://api.vineapp.com",
@@ -76,7 +74,6 @@ struct SocialConfiguration: Sendable {
         )
     }
 
-    /// Returns the dependencies of each connector.
     func parts(_ connections: OutboundConnections, now: @escaping @Sendable () -> Date) -> [Network: ConnectorParts] {
         Dictionary(
             uniqueKeysWithValues: keys.map { network, key in

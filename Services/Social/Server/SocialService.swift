@@ -59,7 +59,6 @@ package struct SocialService: SuiteService {
         try self.init(resources, settings, connectors, broadcasts: broadcasts, maintenance: [connections])
     }
 
-    /// Creates the service with the given connectors.
     init(
         _ resources: ServiceResources,
         _ settings: SocialConfiguration,

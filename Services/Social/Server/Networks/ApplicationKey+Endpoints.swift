@@ -1,6 +1,5 @@
 import Foundation
 
-/// The URLs of a network's hosts; most networks have several.
 extension ApplicationKey {
     /// Returns the URL of one of the network's other hosts.
     ///

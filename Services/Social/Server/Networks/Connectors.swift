@@ -1,6 +1,5 @@
 import SocialAPI
 
-/// The available connectors by network.
 struct Connectors: Sendable {
     private let byNetwork: [Network: any Connector]
 

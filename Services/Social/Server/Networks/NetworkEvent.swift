@@ -13,7 +13,6 @@ struct NetworkEvent: Hashable, Sendable {
         case ping
     }
 
-    /// The list to which a change belongs.
     enum List: String, Codable, Hashable, Sendable { case feed, messages, notifications }
 
     /// The native id of the account that received the event; several users may have linked it.
@@ -52,7 +51,6 @@ struct WebhookDelivery: Hashable, Sendable {
     var body: ByteBuffer
 }
 
-/// The content of a delivery.
 struct WebhookEvents: Hashable, Sendable {
     var events: [NetworkEvent]
     /// The network's id of the delivery, by which repetitions are detected; nil if the body itself identifies it.

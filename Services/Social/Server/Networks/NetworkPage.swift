@@ -2,13 +2,11 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// A request for a page of a list.
 struct PageRequest: Hashable, Sendable {
     /// The cursor from the previous page; nil for the newest page.
     var cursor: NetworkCursor?
     /// The requested number of items; a network may return fewer or more.
     var limit: Int
-    /// Whether items have their `raw`.
     var includesRaw: Bool
 
     init(cursor: NetworkCursor? = nil, limit: Int = 20, includesRaw: Bool = false) {
@@ -25,7 +23,6 @@ struct NetworkPage: Hashable, Sendable {
     ///
     /// An empty page may have a next page.
     var next: NetworkCursor?
-    /// The limits in the response.
     var budget: Budget?
 
     init(_ items: [NetworkItem], next: NetworkCursor? = nil, budget: Budget? = nil) {

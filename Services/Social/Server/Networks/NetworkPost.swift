@@ -35,7 +35,6 @@ struct OutgoingMedia: Hashable, Sendable {
 /// It is stored with the post, so that publishing can continue after a crash; a connector's own JSON, without secrets.
 typealias PreparedPost = NetworkCursor
 
-/// A reply in a thread.
 struct NetworkReply: Hashable, Sendable {
     /// See `NetworkPost.key`.
     var key: UUID

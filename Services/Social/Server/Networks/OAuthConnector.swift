@@ -47,7 +47,6 @@ struct AuthorizationRequest: Codable, Hashable, Sendable {
 
 /// A started authorization.
 struct Authorization: Codable, Hashable, Sendable {
-    /// The URL of the consent page.
     var url: String
     /// Secrets that are stored encrypted until the redirect: those of a request token or of a newly registered client.
     var payload: [String: String] = [:]

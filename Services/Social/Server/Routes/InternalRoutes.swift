@@ -3,7 +3,6 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// The routes of the operator's commands.
 struct InternalRoutes {
     let reencryption: Reencryption
     let communities: BroadcastCommunities

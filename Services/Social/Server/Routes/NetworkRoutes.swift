@@ -79,7 +79,6 @@ struct NetworkRoutes {
 }
 
 extension RequestContext {
-    /// Returns the network in the path.
     func network() throws -> Network {
         guard let network = Network(named: try path("network")) else {
             throw APIError(.notFound, "network_not_found", "there is no such network")

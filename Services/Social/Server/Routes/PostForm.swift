@@ -17,7 +17,6 @@ struct PostForm {
 
     var hasFile: Bool { photo != nil || video != nil }
 
-    /// Returns whether the request is a form.
     static func isForm(_ request: Request) -> Bool {
         request.headers[.contentType].flatMap { FieldParameters($0) }?.word == "multipart/form-data"
     }

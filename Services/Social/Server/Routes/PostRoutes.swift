@@ -3,7 +3,6 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// The routes of scheduled posts.
 struct PostRoutes {
     let reader: RequestReader
     let postService: PostService

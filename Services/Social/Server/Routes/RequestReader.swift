@@ -8,7 +8,6 @@ import Wire
 
 /// Reads the parameters of a request from its query, its body or both.
 struct RequestReader: Sendable {
-    /// The parameters of a request.
     struct ParsedRequest: Sendable {
         var caller: Caller
         var reading: FeedReader.Request

@@ -63,7 +63,6 @@ struct ExportStore<Executor: PostgresExecutor> {
         ) { try $0.bytes("bytes") }
     }
 
-    /// Returns the recorded changes on the user's networks.
     func changes(of user: User.ID, after position: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """

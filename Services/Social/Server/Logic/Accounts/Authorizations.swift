@@ -101,7 +101,7 @@ struct Authorizations: Sendable {
     /// Links the account of a one-time code, which only the session that started the authorization can use, and once.
     func complete(_ code: String, on network: Network, by identity: Identity) async throws -> NetworkStatus {
         let connector = try oauthConnector(network)
-        let record = try await AuthorizationStore(db: database).take(
+        let record = try await AuthorizationStore(db: database).redeem(
             codeHash: Self.hash(code),
             of: identity.user,
             session: identity.session,
@@ -156,7 +156,6 @@ struct Authorizations: Sendable {
 
     private func callback(of network: Network) -> String { "\(publicURL)/networks/\(network.rawValue)/callback" }
 
-    /// Deletes expired authorizations.
     func sweep() async throws {
         try await AuthorizationStore(db: database).delete(endedBefore: now())
     }

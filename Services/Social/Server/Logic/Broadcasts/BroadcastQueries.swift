@@ -6,13 +6,10 @@ import ServiceClient
 import SocialAPI
 import Wire
 
-/// The queries for broadcasts.
 struct BroadcastQueries: Sendable {
-    /// The maximum number of broadcasts in a list.
     private static let limit = 500
     /// The time in seconds after which the last successful poll is too old to say what is live.
     private static let staleness: TimeInterval = 60
-    /// The maximum number of pages of favourites to read.
     private static let favouritePages = 50
 
     /// Whether a source of broadcasts is configured.

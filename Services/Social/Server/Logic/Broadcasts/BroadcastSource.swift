@@ -7,7 +7,6 @@ import Wire
 /// The client for Reddit's live broadcasts: `GET /broadcasts` of `strapi.reddit.com` (seed rpan), without a user's
 /// token.
 struct BroadcastSource: Sendable {
-    /// The reason why there is no list of broadcasts.
     struct Failure: Error {
         let reason: String
     }

@@ -8,7 +8,6 @@ import Wire
 /// Records each change once, whether a poll, a webhook or a network's stream reports it.
 struct ChangeLog: Sendable {
     let database: PostgresPool
-    /// Whether changes are sent to push.
     let notifiesPush: Bool
     let now: @Sendable () -> Date
     /// Called after changes of a user were recorded.
@@ -90,7 +89,6 @@ struct ChangeLog: Sendable {
     }
 }
 
-/// The kind of push for a change.
 enum ChangePush: Sendable {
     case none, silent, alert
 }
@@ -149,7 +147,6 @@ extension PolledList {
 }
 
 extension Item {
-    /// Whether the item is a thread with messages that can be read.
     fileprivate var isReadableThread: Bool { kind == .thread && thread != nil }
 
     /// Returns the message with the author as named by the thread, if the message has only the author's id.

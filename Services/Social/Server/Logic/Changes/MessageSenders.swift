@@ -9,7 +9,6 @@ import Wire
 /// The threads of an account name their participants. Polls cache them; otherwise the newest page of threads is read.
 /// The page also gives the message's thread, which such a webhook does not.
 final class MessageSenders: Sendable {
-    /// The maximum number of cached participants.
     private static let capacity = 10_000
     /// The time for which an unknown participant is not looked up again, in seconds.
     private static let missLifetime: TimeInterval = 300

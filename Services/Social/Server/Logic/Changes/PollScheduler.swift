@@ -15,7 +15,6 @@ struct PollScheduler: Service {
     /// The pause between two claims while more polls may be due than there were free slots.
     private static let shortPause: Duration = .milliseconds(50)
 
-    /// The number of running polls.
     private final class Slots: Sendable {
         private let used = Atomic(0)
 

@@ -5,7 +5,6 @@ import Wire
 
 /// The state of a list at its last poll, by which the next poll detects new, changed and deleted items.
 struct SeenItems: Codable, Hashable, Sendable {
-    /// The maximum number of remembered items.
     private static let capacity = 200
 
     struct Mark: Codable, Hashable, Sendable {
@@ -89,9 +88,9 @@ extension SeenItems {
 
     /// Returns whether the messages of a thread must be read to find the new ones.
     func mayHaveNewMessages(_ thread: Item, since newest: Int64?) throws -> Bool {
-        guard let known = items[thread.id.native] else { return newest.map { thread.time >= $0 } ?? true }
+        guard let previous = items[thread.id.native] else { return newest.map { thread.time >= $0 } ?? true }
         let hash = try Self.hash(thread)
-        return known.t < thread.time || known.h != hash
+        return previous.t < thread.time || previous.h != hash
     }
 
     /// Records an unknown thread with an earlier time than its own, so that the next poll reads its messages.
@@ -111,27 +110,27 @@ extension SeenItems {
     ///
     /// `newest` is ``newestThread`` before this page.
     mutating func record(_ thread: Item, messages: [Item], since newest: Int64?) throws -> [ItemChange] {
-        let known = items[thread.id.native]
+        let previous = items[thread.id.native]
         var changes: [ItemChange] = []
         for message in messages.sorted(by: { $0.createdAt < $1.createdAt }) {
             let isNew =
-                if let read = known?.m {
+                if let read = previous?.m {
                     message.time >= read
-                } else if let known {
-                    message.time > known.t
+                } else if let previous {
+                    message.time > previous.t
                 } else {
                     newest.map { message.time >= $0 } ?? true
                 }
             guard isNew || items[message.id.native] != nil else { continue }
             if let change = try record(message, of: .messages) { changes.append(change) }
         }
-        let read = (messages.map(\.time) + [known?.m].compactMap(\.self)).max()
+        let read = (messages.map(\.time) + [previous?.m].compactMap(\.self)).max()
         let mark = Mark(t: thread.time, h: try Self.hash(thread), m: read)
         items[thread.id.native] = mark
         forgetOldest()
         // New messages are published without a change of the thread. Otherwise the thread has changed, e.g. its unread
         // count.
-        if let known, changes.isEmpty, known.t == mark.t, known.h != mark.h {
+        if let previous, changes.isEmpty, previous.t == mark.t, previous.h != mark.h {
             changes.append(ItemChange(kind: .updated, list: .messages, id: thread.id, item: thread))
         }
         return changes
@@ -145,7 +144,6 @@ enum ThreadMessages: Sendable {
     case unreadable
 }
 
-/// A change on one of a user's networks.
 struct ItemChange: Hashable, Sendable {
     enum Kind: String, Codable, Sendable {
         case created, updated, deleted

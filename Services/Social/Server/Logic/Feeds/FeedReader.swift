@@ -5,7 +5,6 @@ import Wire
 
 /// Reads a list from all of a user's networks in parallel, and reports failures beside the items.
 struct FeedReader: Sendable {
-    /// The parameters of a page.
     struct Request: Sendable {
         var limit = 20
         var cursor: String?

@@ -1,6 +1,5 @@
 import SocialAPI
 
-/// A list that is read from networks.
 enum ReadList: Hashable, Sendable {
     case feed, notifications, threads
     case messages(network: Network, thread: String)

@@ -32,7 +32,6 @@ struct SourcePosition: Codable, Hashable, Sendable {
     var recent = RecentItems()
     /// How often the page was empty and its next page was itself, which can be a temporary fault of the network.
     var repeatedEmptyPages = 0
-    /// Whether the list has no more items.
     var isAtEnd = false
 
     private enum CodingKeys: String, CodingKey {
@@ -46,7 +45,6 @@ struct SourcePosition: Codable, Hashable, Sendable {
         case isAtEnd = "e"
     }
 
-    /// Records that an item is emitted.
     mutating func emit(_ item: Item, at time: Int64) {
         if mark != time { marked = [] }
         (last, mark) = (item.id.native, time)

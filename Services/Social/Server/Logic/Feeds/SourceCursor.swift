@@ -4,7 +4,6 @@ import SocialAPI
 /// The position in one network's list while lists are merged into a page.
 struct SourceCursor: Sendable {
     var source: Source
-    /// The position for the next cursor.
     private(set) var position: SourcePosition
     /// The items that were read and not emitted yet, newest first.
     private var buffer: ArraySlice<NetworkItem> = []
@@ -32,10 +31,8 @@ struct SourceCursor: Sendable {
     /// Whether the list has, or may have, more items.
     var hasMore: Bool { !position.isAtEnd }
 
-    /// Whether the page to fetch was already read in this scroll.
     var hasReadPage: Bool { position.isRead }
 
-    /// The network's cursor of the page to fetch.
     var pageCursor: NetworkCursor? { position.page }
 
     /// The maximum number of requests for an empty page whose next page is itself.

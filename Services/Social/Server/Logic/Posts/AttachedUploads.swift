@@ -52,7 +52,6 @@ struct AttachedUploads: Sendable {
         )
     }
 
-    /// Returns the media type that is detected from the bytes.
     static func type(of bytes: ByteBuffer) -> String {
         var detector = MediaTypeDetector()
         detector.feed(bytes)

@@ -49,7 +49,6 @@ struct CrossPoster: Sendable {
 
     /// The assignment of a post's elements to networks.
     struct Plan: Sendable {
-        /// An account and the elements that it posts.
         struct Part: Sendable {
             var source: Source
             var name: String

@@ -11,7 +11,6 @@ struct FeedDraft: Codable, Hashable, Sendable {
         var alt: String?
     }
 
-    /// An item to like.
     struct Target: Codable, Hashable, Sendable {
         var network: String
         var id: String
@@ -113,7 +112,6 @@ extension FeedDraft {
     }
 }
 
-/// The content of a post with its files.
 struct PostContent: Sendable {
     var text: String
     var photo: OutgoingMedia?
@@ -128,7 +126,6 @@ struct PostContent: Sendable {
         return elements
     }
 
-    /// The total size of the files in bytes.
     var bytes: Int { [photo, video].reduce(0) { $0 + ($1?.bytes.readableBytes ?? 0) } }
 
     /// Returns the elements that a network accepts, by the seed's table and the account's capabilities.
@@ -141,7 +138,6 @@ struct PostContent: Sendable {
         return []
     }
 
-    /// Returns the post with only the given elements.
     func post(of elements: [PostElement], key: UUID, createdAt: Date) -> NetworkPost {
         NetworkPost(
             key: key,

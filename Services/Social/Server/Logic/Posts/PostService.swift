@@ -7,7 +7,6 @@ import Wire
 
 /// Handles requests that write: posts, reactions, replies and scheduled posts.
 struct PostService: Sendable {
-    /// The files in a request.
     struct Files: Sendable {
         var photo: OutgoingMedia?
         var video: OutgoingMedia?
@@ -18,7 +17,6 @@ struct PostService: Sendable {
     private let replies: Replies
     private let schedule: Schedule
     private let files: AttachedUploads
-    /// The periodic tasks of posts.
     let maintenance: [any Service]
 
     init(

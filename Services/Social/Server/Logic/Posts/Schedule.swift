@@ -81,7 +81,6 @@ struct Schedule: Sendable {
         }
     }
 
-    /// Posts what is due.
     func round() async throws {
         let store = PostStore(db: database)
         while true {
@@ -146,7 +145,6 @@ struct Schedule: Sendable {
         }
     }
 
-    /// Deletes old posts.
     func sweep() async throws {
         try await PostStore(db: database).delete(dueBefore: now().addingTimeInterval(-Self.retention))
     }

@@ -19,7 +19,6 @@ struct LinkHeader {
         self.targets = targets
     }
 
-    /// Returns the URL of a relation.
     subscript(relation: String) -> String? { targets[relation] }
 
     /// Returns the value of a parameter in the query of a URL.

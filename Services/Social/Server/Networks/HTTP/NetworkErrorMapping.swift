@@ -11,7 +11,6 @@ struct NetworkErrorMapping: Sendable {
     var mappedError: @Sendable (_ answer: ParsedResponse) -> MappedError? = { _ in nil }
 }
 
-/// An error that a network has reported.
 struct MappedError: Sendable {
     var kind: NetworkError.Class
     /// The network's own text, unchanged.

@@ -61,7 +61,6 @@ extension NetworkRequest {
 }
 
 extension String {
-    /// Returns the URL with the fields added to its query.
     func adding(_ query: [FormField]) -> String {
         guard !query.isEmpty else { return self }
         return "\(self)\(contains("?") ? "&" : "?")\(query.encoded)"

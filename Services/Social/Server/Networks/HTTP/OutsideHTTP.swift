@@ -9,7 +9,6 @@ import ServiceHost
 
 /// HTTP to networks over async-http-client.
 struct OutsideHTTP: NetworkHTTP {
-    /// The hosts that may be reached.
     enum Reach: Sendable {
         /// The origins that the operator has configured, wherever they are.
         case listed(Set<HTTPOrigin>)

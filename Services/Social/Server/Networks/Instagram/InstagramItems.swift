@@ -40,7 +40,6 @@ struct InstagramItems {
         }
     }
 
-    /// Parses media of the v1 API.
     func v1Post(_ json: JSONValue) -> Item? {
         guard let id = json["id"]?.identifier, let at = json["created_time"]?.epoch else { return nil }
         return Item(

@@ -28,7 +28,6 @@ extension RedditConnector {
         )
     }
 
-    /// The URL of the uploaded photo.
     private struct Prepared: Codable { var image: String }
 
     /// Uploads the photo to storage that Reddit assigns; the response has the photo's URL.

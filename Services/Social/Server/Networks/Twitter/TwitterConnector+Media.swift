@@ -30,21 +30,21 @@ extension TwitterConnector {
         let isV2 = isV2(account)
         let url = uploads(account)
         let size = String(media.bytes.readableBytes)
-        let begun: JSONValue
+        let initialized: JSONValue
         if isV2 {
             let body: JSONValue = .object([
                 "media_type": .string(media.type), "total_bytes": .integer(Int64(media.bytes.readableBytes)),
                 "media_category": .string("tweet_video"),
             ])
-            begun = try await send(try .json("\(url)/initialize", body), account).json
+            initialized = try await send(try .json("\(url)/initialize", body), account).json
         } else {
-            begun = try await send(
+            initialized = try await send(
                 form: url,
                 ["command": "INIT", "total_bytes": size, "media_type": media.type, "media_category": "tweet_video"],
                 account
             ).json
         }
-        let id = try mediaID(begun, account)
+        let id = try mediaID(initialized, account)
         var rest = media.bytes
         var index = 0
         while let piece = rest.readSlice(length: min(Self.piece, rest.readableBytes)), piece.readableBytes > 0 {

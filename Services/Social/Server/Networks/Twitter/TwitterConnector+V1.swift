@@ -3,7 +3,6 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// The reads through API 1.1.
 extension TwitterConnector {
     /// `max_id` is inclusive: the next page begins below the lowest id of this one.
     private struct Position: Codable { var max: String }

@@ -3,7 +3,6 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// The reads through API 2.
 extension TwitterConnector {
     private struct Position: Codable { var token: String }
 

@@ -158,7 +158,6 @@ extension TwitterConnector {
         }
     )
 
-    /// Returns the error for a code of API 1.1.
     private static func v1Error(_ code: Int, _ reason: String?, _ answer: ParsedResponse) -> MappedError? {
         let kind: NetworkError.Class? =
             switch code {

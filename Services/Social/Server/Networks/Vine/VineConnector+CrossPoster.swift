@@ -38,9 +38,9 @@ extension VineConnector {
         try Self.limits.check(post)
         guard let video = post.video else { return nil }
         let name = "\(post.key.uuidString.lowercased()).mp4"
-        let film = try await send(video.bytes, video.type, "videos/\(name)", account)
-        let picture = try await send(ByteBuffer(bytes: Self.blank), "image/jpeg", "thumbs/\(name).jpg", account)
-        return try NetworkCursor(Prepared(video: film, thumbnail: picture))
+        let videoURL = try await send(video.bytes, video.type, "videos/\(name)", account)
+        let thumbnailURL = try await send(ByteBuffer(bytes: Self.blank), "image/jpeg", "thumbs/\(name).jpg", account)
+        return try NetworkCursor(Prepared(video: videoURL, thumbnail: thumbnailURL))
     }
 
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost

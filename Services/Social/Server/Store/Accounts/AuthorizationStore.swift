@@ -57,7 +57,7 @@ struct AuthorizationStore<Executor: PostgresExecutor> {
     }
 
     /// Deletes and returns the authorization of a code, if it belongs to the session that started it.
-    func take(
+    func redeem(
         codeHash: Data,
         of user: User.ID,
         session: String,

@@ -8,7 +8,6 @@ import Wire
 struct ChangeStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A change with its number.
     struct NumberedChange: Sendable {
         var user: User.ID
         var number: Int64
@@ -61,7 +60,6 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the last change number of each user.
     func lastNumbers(of users: [User.ID]) async throws -> [User.ID: Int64] {
         let found = try await db.all(
             """

@@ -11,7 +11,6 @@ struct PolledListKey: Hashable, Sendable {
     var list: NetworkEvent.List
 }
 
-/// The state of a polled list.
 struct PolledList: Sendable {
     var seen: SeenItems
     var hasBaseline: Bool
@@ -115,7 +114,6 @@ struct PollStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns whether a list of the network is due.
     func isDue(_ network: Network, now: Date) async throws -> Bool {
         try await db.one(
             "SELECT EXISTS (SELECT FROM polled_lists WHERE network = \(network.rawValue) AND due_at <= \(now)) AS is_due",
@@ -192,7 +190,6 @@ struct PollStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A polled list of a user on a network.
     static let polledList = SetAsideKind(
         "polled_list",
         table: "polled_lists",

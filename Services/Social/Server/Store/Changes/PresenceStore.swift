@@ -6,7 +6,6 @@ import Wire
 struct PresenceStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Records that a user has a push device.
     func addDevice(of user: User.ID) async throws {
         try await db.run(
             """
@@ -17,7 +16,6 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Records that a user has no push device.
     func removeDevices(of user: User.ID) async throws {
         try await db.run(
             """

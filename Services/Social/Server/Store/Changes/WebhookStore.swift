@@ -7,7 +7,6 @@ import Wire
 struct WebhookStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Returns whether a delivery was recorded before.
     func contains(_ hash: Data, of network: Network) async throws -> Bool {
         try await db.first(
             "SELECT FROM webhook_deliveries WHERE network = \(network.rawValue) AND hash = \(hash)",

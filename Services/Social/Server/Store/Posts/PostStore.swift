@@ -156,7 +156,6 @@ struct PostStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A scheduled post that is due.
     static let scheduledPost = SetAsideKind(
         "scheduled_post",
         table: "posts",
@@ -166,7 +165,6 @@ extension SetAsideKind {
     )
 }
 
-/// A position in the list of scheduled posts.
 struct ScheduledPosition: Codable, Sendable {
     var at: Date
     var id: UUID
@@ -196,7 +194,6 @@ extension PostgresJSON {
 }
 
 extension PostgresRow {
-    /// Decodes a JSON column.
     func decoded<Value: Decodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
         try WireJSON.decoder().decode(type, from: Data(json(column).utf8))
     }
