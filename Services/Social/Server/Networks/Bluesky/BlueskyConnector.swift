@@ -113,20 +113,20 @@ extension BlueskyConnector {
 
     /// The names of errors come from the protocol; an expired token has status 400.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
-                answer.header("ratelimit-policy")?.hasPrefix("3000;") == true ? .address : .account,
+        budget: { response, _ in
+            response.budget(
+                response.header("ratelimit-policy")?.hasPrefix("3000;") == true ? .address : .account,
                 limit: "ratelimit-limit",
                 remaining: "ratelimit-remaining",
                 reset: "ratelimit-reset",
                 as: { Double($0).map(Date.init(timeIntervalSince1970:)) }
             )
         },
-        mappedError: { answer in
-            guard !answer.isSuccess, let code = answer.json?["error"]?.text else { return nil }
-            let message = answer.json?["message"]?.text ?? answer.json?["error_description"]?.text
+        mappedError: { response in
+            guard !response.isSuccess, let code = response.json?["error"]?.text else { return nil }
+            let message = response.json?["message"]?.text ?? response.json?["error_description"]?.text
             // The PDS rejects an app password without the required access in this way; the session itself is valid.
-            let isNarrow = answer.json?["message"]?.text?.hasPrefix("Bad token ") == true
+            let isNarrow = response.json?["message"]?.text?.hasPrefix("Bad token ") == true
             let kind: NetworkError.Class? =
                 switch code {
                 case "InvalidToken" where isNarrow: .permission
@@ -145,7 +145,7 @@ extension BlueskyConnector {
                 case "XRPCNotSupported", "MethodNotImplemented": .unsupported
                 default: nil
                 }
-            guard let kind else { return .status(answer, message, code: code) }
+            guard let kind else { return .status(response, message, code: code) }
             return MappedError(kind: kind, reason: message, code: code)
         }
     )

@@ -31,29 +31,29 @@ struct NetworkCalls: Sendable {
         } catch let failure as NetworkHTTPFailure {
             throw failure.error(isWrite: isWrite)
         }
-        var answer = ParsedResponse(response)
-        answer.budget = errorMapping.budget(answer, now())
-        let mappedError = errorMapping.mappedError(answer)
-        if var mappedError = mappedError ?? (answer.isSuccess ? nil : .by(status: answer.status, isWrite: isWrite)) {
+        var parsed = ParsedResponse(response)
+        parsed.budget = errorMapping.budget(parsed, now())
+        let mappedError = errorMapping.mappedError(parsed)
+        if var mappedError = mappedError ?? (parsed.isSuccess ? nil : .by(status: parsed.status, isWrite: isWrite)) {
             // A network that reports a temporary failure of a post may have published it all the same.
             if isWrite, mappedError.kind == .transient { mappedError.kind = .unknownOutcome }
-            throw NetworkError(mappedError, of: answer, now: now())
+            throw NetworkError(mappedError, of: parsed, now: now())
         }
-        return answer
+        return parsed
     }
 
     /// Sends a request; returns the JSON of a successful response and its budget.
     func json(_ request: NetworkRequest, isWrite: Bool = false) async throws -> (json: JSONValue, budget: Budget?) {
-        let answer = try await send(request, isWrite: isWrite)
-        guard let json = answer.json else {
+        let parsed = try await send(request, isWrite: isWrite)
+        guard let json = parsed.json else {
             throw NetworkError(
                 isWrite ? .unknownOutcome : .transient,
                 "the network's response could not be parsed",
-                code: String(answer.status),
-                budget: answer.budget
+                code: String(parsed.status),
+                budget: parsed.budget
             )
         }
-        return (json, answer.budget)
+        return (json, parsed.budget)
     }
 }
 

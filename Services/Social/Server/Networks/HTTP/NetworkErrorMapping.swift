@@ -4,11 +4,11 @@ import HTTPTypes
 /// The way in which a network reports errors and limits, whatever the request.
 struct NetworkErrorMapping: Sendable {
     /// Returns the limits in the headers; nil if there are none.
-    var budget: @Sendable (_ answer: ParsedResponse, _ now: Date) -> Budget? = { _, _ in nil }
+    var budget: @Sendable (_ response: ParsedResponse, _ now: Date) -> Budget? = { _, _ in nil }
     /// Returns the error in the body; nil if the status decides.
     ///
     /// It is also called for successes, since some networks report errors with status 200.
-    var mappedError: @Sendable (_ answer: ParsedResponse) -> MappedError? = { _ in nil }
+    var mappedError: @Sendable (_ response: ParsedResponse) -> MappedError? = { _ in nil }
 }
 
 struct MappedError: Sendable {
@@ -45,9 +45,9 @@ extension MappedError {
 extension MappedError {
     /// Returns the error of a status with the network's text; nil if it is no client error, or has neither text nor
     /// code.
-    static func status(_ answer: ParsedResponse, _ reason: String?, code: String? = nil) -> MappedError? {
-        guard 400..<500 ~= answer.status, reason != nil || code != nil else { return nil }
-        var mappedError = MappedError.by(status: answer.status, isWrite: false)
+    static func status(_ response: ParsedResponse, _ reason: String?, code: String? = nil) -> MappedError? {
+        guard 400..<500 ~= response.status, reason != nil || code != nil else { return nil }
+        var mappedError = MappedError.by(status: response.status, isWrite: false)
         mappedError.reason = reason
         mappedError.code = code
         return mappedError
@@ -55,19 +55,19 @@ extension MappedError {
 }
 
 extension NetworkError {
-    init(_ mappedError: MappedError, of answer: ParsedResponse, now: Date) {
+    init(_ mappedError: MappedError, of response: ParsedResponse, now: Date) {
         var kind = mappedError.kind
         if case .rateLimited(nil) = kind {
-            let spent = answer.budget.flatMap { $0.remaining < 1 ? $0.resetAt : nil }
+            let spent = response.budget.flatMap { $0.remaining < 1 ? $0.resetAt : nil }
             let waited = mappedError.wait.map { now.addingTimeInterval(min(max($0, 0), 31 * 86_400)) }
-            kind = .rateLimited(until: waited ?? answer.retryAt(now) ?? spent ?? answer.budget?.resetAt)
+            kind = .rateLimited(until: waited ?? response.retryAt(now) ?? spent ?? response.budget?.resetAt)
         }
         let message = mappedError.reason.map(Self.oneLine).flatMap { $0.isEmpty ? nil : $0 }
         self.init(
             kind,
-            message ?? "the network responded with status \(answer.status)",
-            code: mappedError.code ?? String(answer.status),
-            budget: answer.budget
+            message ?? "the network responded with status \(response.status)",
+            code: mappedError.code ?? String(response.status),
+            budget: response.budget
         )
     }
 

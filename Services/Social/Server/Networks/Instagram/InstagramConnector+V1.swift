@@ -68,8 +68,8 @@ extension InstagramConnector {
     }
 
     static let v1ErrorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
+        budget: { response, _ in
+            response.budget(
                 .account,
                 limit: "x-ratelimit-limit",
                 remaining: "x-ratelimit-remaining",
@@ -77,8 +77,8 @@ extension InstagramConnector {
                 as: { _ in nil }
             )
         },
-        mappedError: { answer in
-            let meta = answer.json?["meta"] ?? answer.json
+        mappedError: { response in
+            let meta = response.json?["meta"] ?? response.json
             guard let code = meta?["error_type"]?.text else { return nil }
             let kind: NetworkError.Class? =
                 switch code {
@@ -93,7 +93,7 @@ extension InstagramConnector {
             // The window is an hour, and the response does not say when it ends.
             let wait = kind == .rateLimited(until: nil) ? 900.0 : nil
             return kind.map { MappedError(kind: $0, reason: message, code: code, wait: wait) }
-                ?? .status(answer, message, code: code)
+                ?? .status(response, message, code: code)
         }
     )
 }

@@ -101,11 +101,11 @@ extension MastodonConnector {
         var form = MultipartForm()
         form.add("file", fileName: media.fileName, contentType: media.type, media.bytes)
         if let alt = media.alt, !alt.isEmpty { form.add("description", alt) }
-        let answer = try await calls.send(request(.multipart(at("/api/v2/media", account), form), account))
-        guard let id = answer.json?["id"]?.identifier else {
+        let upload = try await calls.send(request(.multipart(at("/api/v2/media", account), form), account))
+        guard let id = upload.json?["id"]?.identifier else {
             throw NetworkError(.transient, "the instance returned no id for the media")
         }
-        guard answer.status == 202 || answer.json?["url"] == nil else { return id }
+        guard upload.status == 202 || upload.json?["url"] == nil else { return id }
         return try await untilDone(40, pausing: pause) {
             let response = try await calls.send(request(.get(at("/api/v1/media/\(id.pathSegment)", account)), account))
             return response.status == 200 ? id : nil

@@ -92,22 +92,22 @@ extension MastodonConnector {
     ) async throws -> NetworkPage {
         let position = try page.position(Position.self)
         let url = at(path, account).adding(["limit": page.limit(most), "max_id": position?.before])
-        let answer = try await calls.send(request(.get(url), account))
+        let response = try await calls.send(request(.get(url), account))
         // Status 206 means an incomplete list, which must not be mistaken for the whole list.
-        guard answer.status != 206 else {
-            throw NetworkError(.transient, "the instance is rebuilding the list", code: "206", budget: answer.budget)
+        guard response.status != 206 else {
+            throw NetworkError(.transient, "the instance is rebuilding the list", code: "206", budget: response.budget)
         }
-        guard case .array(let values) = answer.json else {
-            throw NetworkError(.transient, "the instance's response is not a list", budget: answer.budget)
+        guard case .array(let values) = response.json else {
+            throw NetworkError(.transient, "the instance's response is not a list", budget: response.budget)
         }
-        let next = answer.header("link").flatMap { LinkHeader($0)["next"] }.flatMap {
+        let next = response.header("link").flatMap { LinkHeader($0)["next"] }.flatMap {
             LinkHeader.value("max_id", in: $0)
         }
         let nextID = ListCursor.next(next, after: position?.before, isEmpty: values.isEmpty)
         return NetworkPage(
             values.compactMap(item),
             next: try nextID.map { try NetworkCursor(Position(before: $0)) },
-            budget: answer.budget
+            budget: response.budget
         )
     }
 
@@ -141,8 +141,8 @@ extension MastodonConnector {
 
     /// Error texts are in the account's language, so only the status decides the class of an error.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
+        budget: { response, _ in
+            response.budget(
                 .account,
                 limit: "x-ratelimit-limit",
                 remaining: "x-ratelimit-remaining",
@@ -150,6 +150,6 @@ extension MastodonConnector {
                 as: NetworkTime.date
             )
         },
-        mappedError: { answer in .status(answer, answer.json?["error"]?.text) }
+        mappedError: { response in .status(response, response.json?["error"]?.text) }
     )
 }

@@ -109,8 +109,8 @@ struct MetaGraph: Sendable {
     ///
     /// For businesses, the minutes until the end of a limit are included.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, now in
-            if let business = answer.header("x-business-use-case-usage").flatMap(parsed) {
+        budget: { response, now in
+            if let business = response.header("x-business-use-case-usage").flatMap(parsed) {
                 let uses = business.fields.values.flatMap(\.list)
                 if let most = uses.max(by: { share($0) < share($1) }) {
                     let minutes = most["estimated_time_to_regain_access"]?.double.flatMap { $0 > 0 ? $0 : nil }
@@ -122,19 +122,21 @@ struct MetaGraph: Sendable {
                     )
                 }
             }
-            let usage = (answer.header("x-app-usage") ?? answer.header("x-page-usage")).flatMap(parsed)
+            let usage = (response.header("x-app-usage") ?? response.header("x-page-usage")).flatMap(parsed)
             return usage.map { Budget(scope: .application, limit: 100, remaining: max(0, 100 - share($0))) }
         },
-        mappedError: { answer in
-            guard let error = answer.json?["error"], error["code"] != nil || error["message"] != nil else { return nil }
+        mappedError: { response in
+            guard let error = response.json?["error"], error["code"] != nil || error["message"] != nil else {
+                return nil
+            }
             let code = error["code"]?.count ?? 0
             let subcode = error["error_subcode"]?.count ?? 0
             return MappedError(
-                kind: kind(code, subcode, isTransient: error["is_transient"]?.flag ?? false, answer.status),
+                kind: kind(code, subcode, isTransient: error["is_transient"]?.flag ?? false, response.status),
                 reason: error["error_user_msg"]?.nonEmpty ?? error["message"]?.text,
                 code: subcode == 0 ? String(code) : "\(code)/\(subcode)",
                 // Without a time in the response, wait for the full window of an hour.
-                wait: isLimit(code) && answer.budget?.resetAt == nil ? 3_600 : nil
+                wait: isLimit(code) && response.budget?.resetAt == nil ? 3_600 : nil
             )
         }
     )

@@ -55,8 +55,8 @@ extension RedditConnector {
         for field in fields { form.add(field["name"]?.text ?? "", field["value"]?.text ?? "") }
         form.add("file", fileName: photo.fileName, contentType: photo.type, photo.bytes)
         // The storage needs no token, and responds with XML.
-        let answer = try await calls.send(Self.named(.multipart(uploadURL, form)))
-        let location = answer.text.firstMatch(of: /<Location>([^<]+)<\/Location>/)
+        let response = try await calls.send(Self.named(.multipart(uploadURL, form)))
+        let location = response.text.firstMatch(of: /<Location>([^<]+)<\/Location>/)
         guard let image = location.map({ PercentEncoding.decode(PlainText.unescaped(String($0.output.1))) }),
             JSONValue.string(image).link != nil
         else { throw NetworkError(.transient, "Reddit returned no URL for the photo") }
@@ -141,8 +141,8 @@ extension RedditConnector {
 
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
         let request = NetworkRequest.form("\(key.baseURL)/api/vote", ["id": id, "dir": "1"])
-        let answer = try await calls.send(signed(request, account), isWrite: true)
-        return PublishedPost(id: id, budget: answer.budget)
+        let response = try await calls.send(signed(request, account), isWrite: true)
+        return PublishedPost(id: id, budget: response.budget)
     }
 
     // MARK: -

@@ -165,27 +165,27 @@ extension RedditConnector {
 
     /// Errors of forms are successes with a list of errors; the response to too many requests is an HTML page.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, now in
-            var budget = answer.budget(
+        budget: { response, now in
+            var budget = response.budget(
                 .account,
                 limit: "",
                 remaining: "x-ratelimit-remaining",
                 reset: "x-ratelimit-reset",
                 as: { Double($0).map { now.addingTimeInterval($0) } }
             )
-            let used = answer.header("x-ratelimit-used").flatMap(Double.init)
+            let used = response.header("x-ratelimit-used").flatMap(Double.init)
             if let used, let remaining = budget?.remaining { budget?.limit = remaining + used }
             return budget
         },
-        mappedError: { answer in
-            if let error = (answer.json?["json"]?["errors"]).list.first {
-                return mappedError(error, waiting: answer.json?["json"]?["ratelimit"]?.double)
+        mappedError: { response in
+            if let error = (response.json?["json"]?["errors"]).list.first {
+                return mappedError(error, waiting: response.json?["json"]?["ratelimit"]?.double)
             }
             // The token endpoint reports errors with status 200 and a name.
-            if let code = answer.json?["error"]?.text { return .tokenEndpoint(code, answer.json?["message"]?.text) }
+            if let code = response.json?["error"]?.text { return .tokenEndpoint(code, response.json?["message"]?.text) }
             // `message` is the text of the status.
-            let message = answer.json?["explanation"]?.nonEmpty ?? answer.json?["message"]?.text
-            return .status(answer, message, code: answer.json?["reason"]?.text)
+            let message = response.json?["explanation"]?.nonEmpty ?? response.json?["message"]?.text
+            return .status(response, message, code: response.json?["reason"]?.text)
         }
     )
 

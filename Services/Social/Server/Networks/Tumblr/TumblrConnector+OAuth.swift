@@ -74,8 +74,8 @@ extension TumblrConnector: OAuthConnector {
         _ token: OAuth1Credentials?,
         adding field: FormField
     ) async throws -> OAuth1Credentials {
-        let answer = try await calls.send(try signed(NetworkRequest(.post, url), token, adding: [field]))
-        guard let token = OAuth1Credentials(form: FormField.parse(answer.text)) else {
+        let response = try await calls.send(try signed(NetworkRequest(.post, url), token, adding: [field]))
+        guard let token = OAuth1Credentials(form: FormField.parse(response.text)) else {
             throw NetworkError(.transient, "Tumblr's response has no token")
         }
         return token

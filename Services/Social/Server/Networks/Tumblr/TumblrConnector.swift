@@ -152,9 +152,9 @@ extension TumblrConnector {
     /// Limits count requests of the whole application per hour and per day; the one with fewer remaining requests is
     /// used.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, now in
+        budget: { response, now in
             let windows = ["perhour", "perday"].compactMap { window in
-                answer.budget(
+                response.budget(
                     .application,
                     limit: "x-ratelimit-\(window)-limit",
                     remaining: "x-ratelimit-\(window)-remaining",
@@ -164,16 +164,16 @@ extension TumblrConnector {
             }
             return windows.min { $0.remaining < $1.remaining }
         },
-        mappedError: { answer in
-            guard !answer.isSuccess else { return nil }
-            if let code = answer.json?["error"]?.text {
-                return .tokenEndpoint(code, answer.json?["error_description"]?.text)
+        mappedError: { response in
+            guard !response.isSuccess else { return nil }
+            if let code = response.json?["error"]?.text {
+                return .tokenEndpoint(code, response.json?["error_description"]?.text)
             }
-            let error = (answer.json?["errors"]).list.first
+            let error = (response.json?["errors"]).list.first
             let code = error?["code"]?.identifier
-            let message = error?["detail"]?.text ?? error?["title"]?.text ?? answer.json?["meta"]?["msg"]?.text
+            let message = error?["detail"]?.text ?? error?["title"]?.text ?? response.json?["meta"]?["msg"]?.text
             let kind: NetworkError.Class? =
-                switch (code, answer.status) {
+                switch (code, response.status) {
                 // Daily limits of posts, photos and videos.
                 case ("8004", _), ("8011", _), ("8022", _), ("8023", _): .rateLimited(until: nil)
                 case ("8001", _), ("8002", _), ("8005", _), ("8008", _), ("8016", _): .invalid
@@ -181,7 +181,7 @@ extension TumblrConnector {
                 case ("8006", _), ("8009", _), ("8010", _): .transient
                 default: nil
                 }
-            guard let kind else { return .status(answer, message, code: code) }
+            guard let kind else { return .status(response, message, code: code) }
             return MappedError(kind: kind, reason: message, code: code)
         }
     )

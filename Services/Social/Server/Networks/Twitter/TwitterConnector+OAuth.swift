@@ -100,8 +100,8 @@ extension TwitterConnector: OAuthConnector {
 
     /// Sends a request of OAuth 1.0a, to which the network responds with a form.
     private func credentials(_ request: NetworkRequest) async throws -> (token: OAuth1Credentials, form: [FormField]) {
-        let answer = try await calls.send(request)
-        let form = FormField.parse(answer.text)
+        let response = try await calls.send(request)
+        let form = FormField.parse(response.text)
         guard let token = OAuth1Credentials(form: form) else {
             throw NetworkError(.transient, "the network's response has no token")
         }

@@ -137,8 +137,8 @@ extension TwitterConnector {
     }
 
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
+        budget: { response, _ in
+            response.budget(
                 .account,
                 limit: "x-rate-limit-limit",
                 remaining: "x-rate-limit-remaining",
@@ -146,19 +146,19 @@ extension TwitterConnector {
                 as: { Double($0).map(Date.init(timeIntervalSince1970:)) }
             )
         },
-        mappedError: { answer in
-            guard !answer.isSuccess else { return nil }
-            if let error = (answer.json?["errors"]).list.first, let code = error["code"]?.count {
-                return v1Error(code, error["message"]?.text, answer)
+        mappedError: { response in
+            guard !response.isSuccess else { return nil }
+            if let error = (response.json?["errors"]).list.first, let code = error["code"]?.count {
+                return v1Error(code, error["message"]?.text, response)
             }
-            if let code = answer.json?["error"]?.text {
-                return .tokenEndpoint(code, answer.json?["error_description"]?.text)
+            if let code = response.json?["error"]?.text {
+                return .tokenEndpoint(code, response.json?["error_description"]?.text)
             }
-            return v2Error(answer)
+            return v2Error(response)
         }
     )
 
-    private static func v1Error(_ code: Int, _ reason: String?, _ answer: ParsedResponse) -> MappedError? {
+    private static func v1Error(_ code: Int, _ reason: String?, _ response: ParsedResponse) -> MappedError? {
         let kind: NetworkError.Class? =
             switch code {
             // A wrong clock (135) does not mean that the token is invalid.
@@ -170,17 +170,17 @@ extension TwitterConnector {
             case 186, 187, 324, 354: .invalid
             default: nil
             }
-        guard let kind else { return .status(answer, reason, code: String(code)) }
+        guard let kind else { return .status(response, reason, code: String(code)) }
         return MappedError(kind: kind, reason: reason, code: String(code))
     }
 
     /// Returns the error for a problem of API 2.
     ///
     /// A feature that the application's plan lacks is unsupported.
-    private static func v2Error(_ answer: ParsedResponse) -> MappedError? {
-        let problem = answer.json?["type"]?.text?.split(separator: "/").last.map(String.init)
-        let enrolled = answer.json?["reason"]?.text
-        let message = answer.json?["detail"]?.text ?? answer.json?["title"]?.text
+    private static func v2Error(_ response: ParsedResponse) -> MappedError? {
+        let problem = response.json?["type"]?.text?.split(separator: "/").last.map(String.init)
+        let enrolled = response.json?["reason"]?.text
+        let message = response.json?["detail"]?.text ?? response.json?["title"]?.text
         switch (problem, enrolled) {
         case (_, "client-not-enrolled"?), (_, "official-client-forbidden"?), ("client-forbidden"?, _),
             ("client-not-enrolled"?, _):
@@ -190,7 +190,7 @@ extension TwitterConnector {
             return MappedError(kind: .rateLimited(until: nil), reason: message, code: problem, wait: 86_400)
         case ("not-authorized-for-resource"?, _): return MappedError(kind: .permission, reason: message, code: problem)
         case ("resource-not-found"?, _): return MappedError(kind: .notFound, reason: message, code: problem)
-        default: return .status(answer, message, code: problem == "about:blank" || problem == "blank" ? nil : problem)
+        default: return .status(response, message, code: problem == "about:blank" || problem == "blank" ? nil : problem)
         }
     }
 }

@@ -94,8 +94,8 @@ extension VineConnector {
         let mediaURL = key.endpoint("MEDIA_URL", where: Self.defaultURL, "https://media.vineapp.com")
         var request = NetworkRequest(.put, "\(mediaURL)/upload/\(name)", body: bytes)
         request.headers[.contentType] = type
-        let answer = try await calls.send(signed(request, account))
-        guard let uploadKey = answer.header("x-upload-key") else {
+        let response = try await calls.send(signed(request, account))
+        guard let uploadKey = response.header("x-upload-key") else {
             throw NetworkError(.transient, "Vine returned no URL for the upload")
         }
         return uploadKey

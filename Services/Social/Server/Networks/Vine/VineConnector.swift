@@ -123,14 +123,14 @@ extension VineConnector {
 
     /// Vine never published its limits; it responds with 420 when they are exceeded.
     static let errorMapping = NetworkErrorMapping(
-        mappedError: { answer in
-            guard let json = answer.json else {
-                return answer.status == 420 ? MappedError(kind: .rateLimited(until: nil), wait: 60) : nil
+        mappedError: { response in
+            guard let json = response.json else {
+                return response.status == 420 ? MappedError(kind: .rateLimited(until: nil), wait: 60) : nil
             }
-            guard !answer.isSuccess || json["success"]?.flag == false else { return nil }
+            guard !response.isSuccess || json["success"]?.flag == false else { return nil }
             let code = json["code"]?.identifier
             let kind: NetworkError.Class? =
-                switch (code, answer.status) {
+                switch (code, response.status) {
                 case (_, 420): .rateLimited(until: nil)
                 case ("101", _), ("103", _): .auth
                 case ("900", _): .notFound
@@ -139,10 +139,10 @@ extension VineConnector {
                 }
             let message = json["error"]?.nonEmpty
             if let kind {
-                return MappedError(kind: kind, reason: message, code: code, wait: answer.status == 420 ? 60 : nil)
+                return MappedError(kind: kind, reason: message, code: code, wait: response.status == 420 ? 60 : nil)
             }
-            return answer.isSuccess
-                ? MappedError(kind: .invalid, reason: message, code: code) : .status(answer, message, code: code)
+            return response.isSuccess
+                ? MappedError(kind: .invalid, reason: message, code: code) : .status(response, message, code: code)
         }
     )
 }

@@ -127,8 +127,8 @@ extension BlueskyConnector: OAuthConnector {
         else { throw NetworkError(.auth, "the account's authorization server is unknown", code: "invalid_grant") }
         let client = try BlueskyOAuthClient(callback: callback, key)
         let clientFields = try client.fields(for: issuer, now: calls.now())
-        let answer = try await calls(by: bound).send(.form(url, clientFields + [FormField](form)))
-        return (answer.json ?? .null, answer.budget)
+        let response = try await calls(by: bound).send(.form(url, clientFields + [FormField](form)))
+        return (response.json ?? .null, response.budget)
     }
 
     private func calls(by bound: DPoPKey, token: String? = nil) -> NetworkCalls {
