@@ -1,7 +1,7 @@
 package import Foundation
 import Wire
 
-/// Somebody's live video on Reddit.
+/// A live video broadcast on Reddit.
 package struct Broadcast: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "broadcasts"
 
@@ -10,28 +10,28 @@ package struct Broadcast: Codable, Hashable, Sendable, PageItem {
         case ended = "ENDED"
     }
 
-    /// The post's full name, as `t3_hz499b`.
+    /// The full name of the Reddit post, such as `t3_hz499b`.
     package var id: String
     package var streamId: String
-    /// Without `u/` before it; nil where the account is gone.
+    /// The Reddit user name without `u/`; nil if the account was deleted.
     package var broadcaster: String?
     package var title: String
     package var url: String
-    /// Without `r/` before it.
+    /// The name of the subreddit without `r/`.
     package var community: String
     package var communityIcon: String?
-    /// How many watch just now.
+    /// The number of current viewers.
     package var watchers: Int
     package var upvotes: Int
     package var downvotes: Int
     package var commentCount: Int
     package var startedAt: Date?
-    /// Seconds that it may still last.
+    /// The seconds that the broadcast may still last.
     package var remaining: Double
     package var hlsUrl: String?
     package var thumbnail: String?
     package var state: State
-    /// Whether the broadcaster is a favourite of who asks; left out where push does not answer.
+    /// Whether the caller has the broadcaster as a favourite; absent if push is not configured or does not respond.
     package var favourite: Bool?
 
     package init(
@@ -71,13 +71,15 @@ package struct Broadcast: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// A subreddit that broadcasts come from.
+/// A subreddit with broadcasts.
 package struct BroadcastCommunity: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "communities"
 
     package var name: String
     package var icon: String?
-    /// Whether the community is on the operator's list; the others were seen with a broadcast.
+    /// Whether the operator listed the community.
+    ///
+    /// The other communities were found through a broadcast.
     package var official: Bool
 
     package init(name: String, icon: String? = nil, official: Bool = false) {
@@ -87,11 +89,13 @@ package struct BroadcastCommunity: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// What came of looking whom somebody follows on Reddit.
+/// The result of importing followed Reddit users as favourites.
 package struct FollowImport: Codable, Hashable, Sendable {
-    /// How many people he follows there.
+    /// The number of users that the user follows on Reddit.
     package var found: Int
-    /// Those who are favourites now and were none before; never one that was removed.
+    /// The names of the new favourites.
+    ///
+    /// A favourite that the user removed earlier is not added again.
     package var added: [String]
 
     package init(found: Int, added: [String]) {

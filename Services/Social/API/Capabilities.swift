@@ -1,4 +1,4 @@
-/// What a linked account can do on its network.
+/// The capabilities of a linked account on its network.
 package struct Capabilities: Codable, Hashable, Sendable {
     package var feed = false
     package var messages = false
@@ -21,7 +21,7 @@ package struct Capabilities: Codable, Hashable, Sendable {
     }
 }
 
-/// One of the things that a network may or may not do.
+/// An action or a list that a network may support.
 package enum Capability: String, Codable, CaseIterable, Sendable, CodingKeyRepresentable {
     case feed, messages, notifications, text, photo, video, location, like, favorite, reply
 
@@ -41,22 +41,21 @@ package enum Capability: String, Codable, CaseIterable, Sendable, CodingKeyRepre
     }
 }
 
-/// How much a post to a network may hold; nil is what the network does not limit, or does not tell.
+/// The limits of a post to a network; nil means that there is no limit or that the network does not publish it.
 package struct PostLimits: Codable, Hashable, Sendable {
-    /// In what `textUnit` counts.
+    /// The maximum length of a post's text, in `textUnit`.
     package var text: Int?
     package var textUnit: TextUnit?
-    /// How many photos one post has.
     package var photos: Int?
     package var photoBytes: Int?
-    /// Media types, as `image/jpeg`.
+    /// The accepted media types, such as `image/jpeg`.
     package var photoTypes: [String]?
     package var videoBytes: Int?
     package var videoSeconds: Double?
     package var videoTypes: [String]?
-    /// Of a reply in a thread, in what `textUnit` counts.
+    /// The maximum length of a reply in a message thread, in `textUnit`.
     package var reply: Int?
-    /// Whether a post needs a photo or film: text alone is not taken.
+    /// Whether a post needs a photo or a video; the network rejects text alone.
     package var needsMedia: Bool?
 
     package init(
@@ -83,13 +82,13 @@ package struct PostLimits: Codable, Hashable, Sendable {
         self.needsMedia = needsMedia
     }
 
-    /// What a network counts text by.
+    /// The unit in which a network measures text.
     package enum TextUnit: String, Codable, Sendable {
         /// Unicode scalars.
         case characters
-        /// What people see as one character (Bluesky).
+        /// Grapheme clusters: the characters that a reader sees (Bluesky).
         case graphemes
-        /// Twitter's own: a URL is 23, most of the world's other scripts 2 a scalar.
+        /// Twitter's weighted count: a URL counts 23, and a scalar of most non-Latin scripts counts 2.
         case weighted
         /// Bytes of UTF-8.
         case bytes

@@ -1,4 +1,4 @@
-/// Why a network lacks a capability, as `GET /networks` says it in `reasonCodes`.
+/// The reason why a network lacks a capability, in `reasonCodes` of `GET /networks`.
 package enum CapabilityReason: String, Codable, CaseIterable, Sendable {
     /// The network's API does not offer it to other applications, in any version.
     case notOfferedByNetwork = "not_offered_by_network"
@@ -10,11 +10,11 @@ package enum CapabilityReason: String, Codable, CaseIterable, Sendable {
     case pushOnly = "push_only"
     /// The user did not grant access to it.
     case notGranted = "not_granted"
-    /// What the network calls a favourite is the capability `like`.
+    /// The network's favourite is the capability `like`.
     case useLike = "use_like"
-    /// What the network calls a like is the capability `favorite`.
+    /// The network's like is the capability `favorite`.
     case useFavorite = "use_favorite"
-    /// The network offers it, and Roost does not use it.
+    /// The network offers it, but Roost does not use it.
     case notSupported = "not_supported"
     /// This deployment does not connect to the network.
     case notAvailableHere = "not_available_here"

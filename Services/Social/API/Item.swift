@@ -1,38 +1,38 @@
 package import Foundation
 package import Wire
 
-/// Something of a network in the one shape that all of them have: a post, a thread, a message or a notification.
+/// An entry of a network in the shape that all networks share: a post, a thread, a message or a notification.
 ///
-/// What the shape has no place for is in `raw`, which a request asks for.
+/// `raw` has everything else that the network sent; the client requests it explicitly.
 package struct Item: Codable, Hashable, Sendable, Identifiable {
     package var id: ItemID
     package var network: Network { id.network }
     package var kind: ItemKind
-    /// Who wrote it or caused it; null where the network does not say (a deleted account).
+    /// The user who wrote or caused the item; null if the network does not name the user (a deleted account).
     package var author: ItemAuthor?
-    /// Plain text, entities and markup resolved; empty where there is none.
+    /// Plain text without markup and with entities decoded; empty if there is none.
     package var text: String
     package var media: [ItemMedia]
     package var location: ItemLocation?
     package var createdAt: Date
-    /// When it was last changed, where the network says so.
+    /// The time of the last change, if the network provides it.
     package var updatedAt: Date?
-    /// Where a person sees it on the network.
+    /// The item's web page on the network.
     package var url: String?
     package var stats: ItemStats
-    /// Whether the account likes it or has it as a favourite; null where the network does not say.
+    /// Whether the account has liked or favourited the item; null if the network does not say.
     package var liked: Bool?
-    /// What it repeats, answers or tells of.
+    /// The item that this one reposts, quotes, replies to or is about.
     package var about: ItemReference?
-    /// Of a message, the native id of its thread; of a thread, its own.
+    /// The native id of a message's thread; for a thread, its own id.
     package var thread: String?
-    /// Of a thread: the other people in it.
+    /// The other members of a thread.
     package var participants: [ItemAuthor]?
-    /// Of a thread, how many messages are unread; of a message or notification, 1 or 0; null where nobody knows.
+    /// The number of unread messages of a thread; 1 or 0 for a message or a notification; null if it is unknown.
     package var unread: Int?
-    /// Other copies of the same post that this one stands for.
+    /// Copies of the same post on other networks, which are not listed separately.
     package var copies: [ItemReference]?
-    /// The network's own JSON.
+    /// The network's original JSON.
     package var raw: JSONValue?
 
     package init(
@@ -74,17 +74,16 @@ package struct Item: Codable, Hashable, Sendable, Identifiable {
     }
 }
 
-/// What an item is.
 package enum ItemKind: String, Codable, Sendable {
-    // In a feed.
+    // Kinds in a feed.
     case post, reply, quote
-    /// Somebody's post that another passes on: retweet, boost, reblog; `about` names the original.
+    /// A repost of another user's post (retweet, boost, reblog); `about` refers to the original.
     case repost
-    // In messages.
+    // Kinds among messages.
     case thread, message
-    // Among notifications, beside those above. A favourite is a `like`.
+    // Kinds among notifications, in addition to those above. A favourite is a `like`.
     case like, comment, mention, follow, reaction, tag
-    /// A notification of a kind that only its network knows.
+    /// A notification of a kind that only one network has.
     case other
 }
 
@@ -117,7 +116,7 @@ extension Item {
         )
     }
 
-    /// The keys of the contract are always there, null where there is nothing to say; those beyond it only with a value.
+    /// Encodes every field of the contract, null if it has no value; fields beyond the contract only with a value.
     package func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(id, forKey: .id)

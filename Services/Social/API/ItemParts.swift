@@ -1,6 +1,7 @@
-/// An item's name: `network:nativeId`.
+/// The id of an item: `network:nativeId`.
 ///
-/// The native id is whatever its connector needs to find it again, always text: many networks' numbers exceed 2^53.
+/// The connector chooses a native id by which it finds the item again. The id is a string, because the numbers of many
+/// networks exceed 2^53.
 package struct ItemID: Hashable, Sendable, CustomStringConvertible {
     package let network: Network
     package let native: String
@@ -10,7 +11,7 @@ package struct ItemID: Hashable, Sendable, CustomStringConvertible {
         self.native = native
     }
 
-    /// Nil for what is no `network:nativeId`.
+    /// Returns nil unless the text has the form `network:nativeId`.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[1].isEmpty, let network = Network(named: String(parts[0])) else { return nil }
@@ -35,12 +36,12 @@ extension ItemID: Codable {
     }
 }
 
-/// Who wrote something, as his network knows him.
+/// The author of an item on its network.
 package struct ItemAuthor: Codable, Hashable, Sendable {
     package var id: String
-    /// What people call him; his user name where he has given no other.
+    /// The display name, or the user name if the author has no display name.
     package var name: String
-    /// Without an @ before it.
+    /// The user name without `@`.
     package var username: String?
     package var avatarUrl: String?
     package var url: String?
@@ -54,17 +55,17 @@ package struct ItemAuthor: Codable, Hashable, Sendable {
     }
 }
 
-/// A picture, film or sound of an item.
+/// A photo, video or sound of an item.
 package struct ItemMedia: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Sendable { case photo, video, gif, audio, link, other }
 
     package var kind: Kind
     package var url: String
     package var thumbnailUrl: String?
-    /// In pixels.
+    /// The width in pixels.
     package var width: Int?
     package var height: Int?
-    /// In seconds.
+    /// The duration in seconds.
     package var duration: Double?
     package var alt: String?
 
@@ -87,9 +88,9 @@ package struct ItemMedia: Codable, Hashable, Sendable {
     }
 }
 
-/// Where something was written, or is about; a network may know a name alone.
+/// A location of an item; some networks provide only the name.
 package struct ItemLocation: Codable, Hashable, Sendable {
-    /// In degrees, WGS 84.
+    /// The latitude in degrees, WGS 84.
     package var latitude: Double?
     package var longitude: Double?
     package var name: String?
@@ -101,7 +102,7 @@ package struct ItemLocation: Codable, Hashable, Sendable {
     }
 }
 
-/// What a network counts; null is what it does not tell.
+/// The counters of an item; null if the network does not provide the counter.
 package struct ItemStats: Codable, Hashable, Sendable {
     package var likes: Int?
     package var comments: Int?
@@ -116,12 +117,11 @@ package struct ItemStats: Codable, Hashable, Sendable {
     }
 }
 
-/// Another thing that an item names.
 package struct ItemReference: Codable, Hashable, Sendable {
     package var id: ItemID
     package var url: String?
     package var author: ItemAuthor?
-    /// As much of it as the network sends along.
+    /// The text of the item, possibly shortened by the network.
     package var text: String?
 
     package init(id: ItemID, url: String? = nil, author: ItemAuthor? = nil, text: String? = nil) {

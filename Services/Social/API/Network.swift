@@ -1,12 +1,14 @@
-/// The places that feeds, messages and notifications come from (seed comblie, and the open networks beyond it).
+/// A social network that provides feeds, messages and notifications (seed comblie), including open networks.
 ///
-/// The raw values are what is on the wire and in item ids.
+/// The raw values appear in JSON and in item ids.
 package enum Network: String, Codable, CaseIterable, Sendable, CodingKeyRepresentable {
     case facebook, twitter, instagram, vine, tumblr, reddit, mastodon, bluesky
-    /// The suite's own photos and conversations; always linked.
+    /// The suite's own photos and conversations, which are always linked.
     case roost
 
-    /// A network by a name that clients use; the posting table of the seed says `vimeo` and means vine.
+    /// Returns the network for a name that a client sent.
+    ///
+    /// The seed's posting table writes `vimeo` for Vine.
     package init?(named name: String) {
         self.init(rawValue: name == "vimeo" ? "vine" : name)
     }

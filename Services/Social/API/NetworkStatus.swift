@@ -1,34 +1,33 @@
 import Wire
 
-/// How it stands with an account that is linked.
 package enum LinkState: String, Codable, Sendable {
     case linked
-    /// The tokens have ended and could not be renewed yet; it is tried again.
+    /// The tokens have expired and could not be renewed yet; Roost tries again.
     case expired
-    /// Only the person can help, by linking anew.
+    /// The tokens no longer work; the user must link the account again.
     case reauthenticate
 }
 
-/// A network as somebody has it.
+/// The state of a network for a user.
 package struct NetworkStatus: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "networks"
 
     package var network: Network
     package var linked: Bool
-    /// Null where nothing is linked.
+    /// Null if no account is linked.
     package var state: LinkState?
-    /// The account's own id and name on the network, where they are known.
+    /// The account's id on the network, if it is known.
     package var id: String?
     package var username: String?
-    /// The address of the account's picture, where the network gives it.
+    /// The URL of the account's avatar, if the network provides it.
     package var avatarUrl: String?
-    /// Where it lives, of a network of many places.
+    /// The server that hosts the account, for networks with many servers (Mastodon, Bluesky).
     package var instance: String?
     package var capabilities: Capabilities
     package var limits: PostLimits
-    /// Why a capability is missing, by its name.
+    /// The reason in English for each missing capability.
     package var reasons: [Capability: String]
-    /// The same for a program: a stable code for each missing capability.
+    /// The reason as a stable code for each missing capability.
     package var reasonCodes: [Capability: CapabilityReason]
 
     package init(
@@ -57,7 +56,7 @@ package struct NetworkStatus: Codable, Hashable, Sendable, PageItem {
         self.reasonCodes = reasonCodes
     }
 
-    // Written out for the null of `state`.
+    // Written by hand because the synthesized method would omit a null `state`.
     package func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(network, forKey: .network)
@@ -74,18 +73,18 @@ package struct NetworkStatus: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// What a network is linked by, as a client gives it.
+/// The tokens and the account that a client sends in order to link a network.
 package struct LinkDraft: Codable, Hashable, Sendable {
     package var accessToken: String
     package var accessTokenSecret: String?
     package var id: String?
     package var refreshToken: String?
-    /// Of networks of many places: `mastodon.example` or `https://mastodon.example`.
+    /// The server of the account, for networks with many servers: `mastodon.example` or `https://mastodon.example`.
     package var instance: String?
-    /// In how many seconds the access token ends, as OAuth's answers say it.
+    /// The lifetime of the access token in seconds, as in an OAuth token response.
     package var expiresIn: Double?
 
-    // The seed's own names.
+    // The names are those of the seed.
     private enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"
         case accessTokenSecret = "access_token_secret"
@@ -112,11 +111,11 @@ package struct LinkDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// A wish to be sent to a network.
+/// The body of a request to link an account through the network's consent page.
 package struct AuthorizationDraft: Codable, Hashable, Sendable {
     package var redirectUrl: String
     package var instance: String?
-    /// The account's handle or DID, of networks that find by it where the account lives.
+    /// The account's handle or DID; a network with many servers (Bluesky) finds the account's server by it.
     package var id: String?
 
     package init(redirectUrl: String, instance: String? = nil, id: String? = nil) {
@@ -126,14 +125,14 @@ package struct AuthorizationDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// Where to go to agree.
+/// The network's consent page.
 package struct AuthorizationPage: Codable, Hashable, Sendable {
     package var url: String
 
     package init(url: String) { self.url = url }
 }
 
-/// The one-time code that one came back with.
+/// The one-time code that the client received with the redirect from the network.
 package struct AuthorizationCode: Codable, Hashable, Sendable {
     package var code: String
 

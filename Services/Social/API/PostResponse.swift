@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// An element of what is posted.
 package enum PostElement: String, Codable, CaseIterable, Sendable, CodingKeyRepresentable {
     case text, photo, video, location, like, favorite, reply
 
@@ -18,15 +17,15 @@ package enum PostElement: String, Codable, CaseIterable, Sendable, CodingKeyRepr
     }
 }
 
-/// What came of a post on one network.
+/// The result of a post on one network.
 package struct PostResult: Codable, Hashable, Sendable {
-    /// A status of HTTP: 200 posted; 422 the network does not take it; 504 nobody knows whether it was posted.
+    /// An HTTP status: 200 posted; 422 the network does not accept the post; 504 the outcome is unknown.
     package var code: Int
-    /// `network:nativeId`, where the network tells it.
+    /// `network:nativeId`, if the network returns the id.
     package var id: String?
     package var url: String?
     package var reason: String?
-    /// Of each element that was sent here: 200 it is part of the post, 422 the network does not take it.
+    /// The status of each element sent to this network: 200 it is part of the post; 422 the network does not accept it.
     package var parts: [PostElement: Int]
 
     package init(
@@ -44,7 +43,7 @@ package struct PostResult: Codable, Hashable, Sendable {
     }
 }
 
-/// What every post answers, as the seed has it.
+/// The response to every post, in the seed's format.
 package struct PostResponse: Codable, Hashable, Sendable {
     package struct Meta: Codable, Hashable, Sendable {
         package var code = 200
@@ -54,7 +53,7 @@ package struct PostResponse: Codable, Hashable, Sendable {
 
     package struct Outcome: Codable, Hashable, Sendable {
         package var code = 200
-        /// By the networks' names as they were sent.
+        /// The results by network name, as the client wrote the name.
         package var results: [String: PostResult]
 
         package init(results: [String: PostResult]) { self.results = results }
@@ -66,7 +65,6 @@ package struct PostResponse: Codable, Hashable, Sendable {
     package init(_ results: [String: PostResult]) { data = Outcome(results: results) }
 }
 
-/// A post for later.
 package struct ScheduledPost: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "scheduled"
 
@@ -77,7 +75,7 @@ package struct ScheduledPost: Codable, Hashable, Sendable, PageItem {
     package var state: State
     package var text: String?
     package var networks: [String]
-    /// Once it is done.
+    /// The results, once the post is done.
     package var results: [String: PostResult]?
 
     package init(

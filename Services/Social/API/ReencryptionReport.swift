@@ -1,7 +1,7 @@
-/// What came of putting people's tokens under the key that seals now.
+/// The result of re-encrypting all network tokens with the current key.
 package struct ReencryptionReport: Codable, Hashable, Sendable {
     package var reencrypted: Int
-    /// Sealed with a key that `TOKEN_ENCRYPTION_KEY` does not have.
+    /// The number of values that are encrypted with a key missing from `TOKEN_ENCRYPTION_KEY`.
     package var unreadable: Int
 
     package init(reencrypted: Int, unreadable: Int) {

@@ -2,7 +2,7 @@ import ServiceClient
 import Wire
 
 extension SocialClient {
-    /// What is live, favourites first, and then by watchers.
+    /// Returns the live broadcasts: favourites first, then by number of viewers.
     package func broadcasts() async throws -> [Broadcast] {
         try await service.get("/broadcasts", as: Page<Broadcast>.self).items
     }
@@ -26,7 +26,7 @@ extension SocialClient {
         _ = try await service.delete(path, as: [String: Bool].self)
     }
 
-    /// Makes favourites of those whom the caller follows on Reddit.
+    /// Adds the Reddit users that the caller follows as favourites.
     package func importFollows() async throws -> FollowImport {
         try await service.post("/broadcasts/import", [String: String](), timeout: .seconds(60))
     }

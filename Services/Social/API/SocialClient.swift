@@ -1,7 +1,7 @@
 package import ServiceClient
 import Wire
 
-/// What the operator's command asks of social; the `ServiceClient` carries its service token.
+/// The client for the social service; the `ServiceClient` carries the caller's token or the operator's service token.
 package struct SocialClient: Sendable {
     let service: ServiceClient
 
@@ -9,12 +9,11 @@ package struct SocialClient: Sendable {
         self.service = service
     }
 
-    /// Puts all tokens of networks under the first key of `TOKEN_ENCRYPTION_KEY`.
+    /// Re-encrypts all network tokens with the first key of `TOKEN_ENCRYPTION_KEY`.
     package func reencrypt() async throws -> ReencryptionReport {
         try await service.post("/internal/social/reencrypt", [String: String](), timeout: .seconds(120))
     }
 
-    /// Returns the communities of broadcasts.
     package func operatorCommunities() async throws -> [BroadcastCommunity] {
         try await service.get("/internal/social/communities", as: Page<BroadcastCommunity>.self).items
     }
@@ -24,7 +23,6 @@ package struct SocialClient: Sendable {
         try await service.put("/internal/social/communities/\(ServiceClient.percentEncoded(name))")
     }
 
-    /// Removes a community from the list.
     package func operatorRemoveCommunity(_ name: String) async throws {
         let path = "/internal/social/communities/\(ServiceClient.percentEncoded(name))"
         _ = try await service.delete(path, as: [String: Bool].self)

@@ -1,12 +1,12 @@
 package import Foundation
 
-/// What every read answers, as the seed has it: `{"meta": …, "response": {"items": […]}}`.
+/// The response to every read, in the seed's format: `{"meta": …, "response": {"items": […]}}`.
 package struct SocialResponse: Codable, Hashable, Sendable {
     package struct Meta: Codable, Hashable, Sendable {
-        /// 200, whatever single networks say.
+        /// Always 200, even if single networks failed.
         package var code = 200
         package var networks: [Network: NetworkReport]
-        /// The cursor of the page after this one; absent at the end.
+        /// The cursor of the next page; absent on the last page.
         package var next: String?
 
         package init(networks: [Network: NetworkReport], next: String? = nil) {
@@ -30,13 +30,13 @@ package struct SocialResponse: Codable, Hashable, Sendable {
     }
 }
 
-/// How it went with one network of an answer.
+/// The outcome of one network in a response.
 package struct NetworkReport: Codable, Hashable, Sendable {
-    /// A status of HTTP.
+    /// An HTTP status.
     package var code: Int
-    /// For a person; absent where all is well.
+    /// The reason of a failure in English; absent on success.
     package var reason: String?
-    /// When it is worth asking again, where that is known.
+    /// The earliest time at which a retry can succeed, if it is known.
     package var retryAt: Date?
 
     package init(code: Int, reason: String? = nil, retryAt: Date? = nil) {

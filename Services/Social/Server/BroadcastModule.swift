@@ -2,7 +2,7 @@ import PushAPI
 import ServiceHost
 import ServiceLifecycle
 
-/// Broadcasts, put together: the poller, what is shown of what it finds, and whom one follows.
+/// The module of broadcasts: the poller, the queries and the import of follows.
 struct BroadcastModule: Sendable {
     private let routes: BroadcastRoutes
     let communities: BroadcastCommunities
@@ -48,7 +48,7 @@ struct BroadcastModule: Sendable {
                 now: now
             )
             work += [
-                // Far shorter than a round, so that the time of a round is the one that is agreed on.
+                // Far shorter than a poll interval, so that the time in the database decides when the next poll starts.
                 PeriodicTask("poll of broadcasts", every: .milliseconds(250), logger: logger, poller.round),
                 PeriodicTask("sweep of broadcasts", every: .seconds(3_600), logger: logger, poller.sweep),
             ]

@@ -3,22 +3,22 @@ import Foundation
 import ServiceHost
 import SocialAPI
 
-/// The settings of what tells people what changes on their networks.
+/// The settings of streams and polls.
 struct RealtimeConfiguration: Sendable {
-    /// `STREAM_RETENTION_SECONDS` (600): how long a stream can be gone on from.
+    /// `STREAM_RETENTION_SECONDS` (600): the time for which a client can resume a stream.
     var retention: Double
-    /// `STREAM_HEARTBEAT` (15): seconds after which a stream says that it is still there.
+    /// `STREAM_HEARTBEAT` (15): the seconds without an event after which a stream sends a heartbeat.
     var heartbeat: Duration
-    /// `STREAM_WRITE_TIMEOUT` (30): seconds that a reader may leave what was said unread, before he is cut off.
+    /// `STREAM_WRITE_TIMEOUT` (30): the seconds after which a client that does not read is disconnected.
     var writeTimeout: Duration
-    /// `STREAMS_MAX` (2,000): open streams of an instance, before 503.
+    /// `STREAMS_MAX` (2,000): the open streams of an instance, above which it responds with 503.
     var maximumStreams: Int
-    /// `STREAMS_MAX_USER` (10): of one user at one instance; the first one goes for one more.
+    /// `STREAMS_MAX_USER` (10): the open streams of a user at an instance; one more ends the oldest.
     var maximumStreamsOfUser: Int
-    /// `SOCIAL_POLLS_PER_HOUR`: looks an hour that each network's application key allows, as `tumblr=900,vine=1800`.
+    /// `SOCIAL_POLLS_PER_HOUR`: the polls per hour for each network's application key, such as `tumblr=900,vine=1800`.
     var pollsPerHour: [Network: Double]
 
-    /// Well below what the networks allow an application, or an address; each look is one request.
+    /// Well below the networks' limits per application or address; each poll is one request.
     private static let defaultPollsPerHour: [Network: Double] = [
         .facebook: 4_000, .twitter: 3_000, .instagram: 4_000, .vine: 1_800, .tumblr: 900, .reddit: 5_000,
         .mastodon: 30_000, .bluesky: 30_000,

@@ -4,39 +4,37 @@ import NetworkGuard
 import ServiceHost
 import SocialAPI
 
-/// The settings that only social has: where the networks are, and what they know this deployment by.
+/// The settings that only social has: the URLs of the networks and the registrations with them.
 struct SocialConfiguration: Sendable {
-    /// `<NETWORK>_URL`, `<NETWORK>_CLIENT_ID`, `<NETWORK>_CLIENT_SECRET`; Mastodon's address comes with each link.
+    /// `<NETWORK>_URL`, `<NETWORK>_CLIENT_ID`, `<NETWORK>_CLIENT_SECRET`; the URL of Mastodon comes with each account.
     var keys: [Network: ApplicationKey] = [:]
-    /// `RPAN_URL` (none): where it is asked what is live; without it nothing is.
+    /// `RPAN_URL` (none): the URL of the list of live broadcasts; without it there are no broadcasts.
     var rpanURL: String?
-    /// `TOKEN_ENCRYPTION_KEY`: what people's tokens are sealed with, the first of several; the others only open.
+    /// `TOKEN_ENCRYPTION_KEY`: the keys of network tokens; the first one encrypts, the others only decrypt.
     var encryptionKeys: String
-    /// `SOCIAL_DEADLINE_MS` (3,000): how long one network has for its part of an answer.
+    /// `SOCIAL_DEADLINE_MS` (3,000): the time limit of a network for its part of a response.
     var deadline: Duration
-    /// `SOCIAL_REDIRECT_URLS` (none): where people may be sent back to once they have agreed at a network.
+    /// `SOCIAL_REDIRECT_URLS` (none): the URLs to which users may be redirected after a network's consent page.
     var redirectURLs: [String]
-    /// `SOCIAL_UPLOADS_MAX` (8): how many posts with files an instance reads at once, each up to 24 MB in memory.
+    /// `SOCIAL_UPLOADS_MAX` (8): the posts with files that an instance reads at once, each up to 24 MB in memory.
     var maximumUploads: Int
-    /// `STORAGE_QUOTA_BYTES`: bytes of files that one user's scheduled posts may have, if fewer than 256 MB, before 507.
+    /// `STORAGE_QUOTA_BYTES`: the bytes of files in a user's scheduled posts, if less than 256 MB; above it 507.
     var quota: StorageQuota
-    /// What tells people what changes.
     var realtime: RealtimeConfiguration
-    /// `PUSH_URL`: whether push is there to be told.
+    /// `PUSH_URL`: whether push is configured.
     var notifiesPush: Bool
-    /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
+    /// `TRUSTED_CA`: a PEM file of certificate authorities to trust in addition to the system's.
     var trustedCA: String?
-    /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses the places that users name may be.
+    /// `ALLOWED_PRIVATE_HOSTS`: the private hosts that users may name, in addition to public addresses.
     var outsideHosts = AddressGuard()
 
-    /// Where each network is unless told otherwise.
     private static let addresses: [Network: String] = [
         .facebook: "https://graph.facebook.com", .twitter: "https://api.twitter.com",
         .instagram: "https://graph.instagram.com", .vine: "https://api.vineapp.com",
         .tumblr: "https://api.tumblr.com", .reddit: "https://oauth.reddit.com", .bluesky: "https://bsky.social",
     ]
 
-    /// Networks that live in many places, each given by who links an account there.
+    /// The networks with many servers, which users name when they link an account.
     private static let federatedNetworks: Set<Network> = [.mastodon, .bluesky]
 
     init(_ configuration: ConfigReader) throws {
@@ -64,8 +62,9 @@ struct SocialConfiguration: Sendable {
         outsideHosts = try AddressGuard(configuration)
     }
 
-    /// The forms that are in memory at once: few have files of the largest size, and each network that a file goes to
-    /// takes a copy.
+    /// The limit of forms in memory.
+    ///
+    /// It assumes that few files have the maximum size; each network that receives a file takes another copy.
     var formSlots: UploadConcurrencyLimit {
         UploadConcurrencyLimit(
             capacity: maximumUploads,
@@ -75,7 +74,6 @@ struct SocialConfiguration: Sendable {
         )
     }
 
-    /// What each connector is made of.
     func parts(_ connections: OutboundConnections, now: @escaping @Sendable () -> Date) -> [Network: ConnectorParts] {
         Dictionary(
             uniqueKeysWithValues: keys.map { network, key in

@@ -5,7 +5,7 @@ package import ServiceHost
 package import ServiceLifecycle
 import Wire
 
-/// Social: one feed, one inbox and one list of notifications over all networks, and posting to several at once.
+/// The social service: feed, messages and notifications of all networks in one list each, and posting to several.
 package struct SocialService: SuiteService {
     package static let name = "social"
     package static let defaultPort = 8083
@@ -59,7 +59,6 @@ package struct SocialService: SuiteService {
         try self.init(resources, settings, connectors, broadcasts: broadcasts, maintenance: [connections])
     }
 
-    /// The service over connectors of any kind.
     init(
         _ resources: ServiceResources,
         _ settings: SocialConfiguration,

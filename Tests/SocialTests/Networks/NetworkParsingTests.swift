@@ -128,7 +128,7 @@ import Wire
         let write = await failure(isWrite: true) { try await calls.json(.form("https://n/", [:]), isWrite: true).json }
 
         #expect(read?.kind == kind)
-        #expect(read?.reason == "the network answered with status \(status)")
+        #expect(read?.reason == "the network responded with status \(status)")
         #expect(write?.kind == (status == 302 || status >= 500 && status != 501 ? .unknownOutcome : kind))
     }
 

@@ -205,7 +205,7 @@ import Wire
         let signature = "sha256=S/mG8E9n5SjoGuCqHguvP8K8uuu5ogCPF0dOpIdyZlk="
         let name = "x-twitter-webhooks-signature"
         // Signed, but no JSON; changed; not signed at all.
-        #expect(throws: NetworkError(.invalid, "the delivery is no JSON")) {
+        #expect(throws: NetworkError(.invalid, "the delivery is not JSON")) {
             try twitter.events(of: WebhookDelivery(headers: [name: signature], body: body))
         }
         for headers in [[name: "sha256=S/mG8E9n5SjoGuCqHguvP8K8uuu5ogCPF0dOpIdyZlk"], [:], [name: ""]] {

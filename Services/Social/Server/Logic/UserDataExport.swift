@@ -4,7 +4,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What social keeps of somebody, as the files of his export.
+/// The export of a user's data in the social service.
 struct UserDataExport: Sendable {
     let database: PostgresPool
 
@@ -14,7 +14,7 @@ struct UserDataExport: Sendable {
         try await export.json("posts.json", try await store.posts(of: user))
         try await export.list("changes.json") { try await store.changes(of: user, after: $0) }
         for file in try await store.files(of: user) {
-            // Posted or taken back meanwhile, it is there no more.
+            // The post was published or cancelled in the meantime, which deletes its files.
             guard let bytes = try await store.bytes(of: file) else { continue }
             let name = "files/\(file.post.uuidString.lowercased())-\(file.element)"
             try await export.file(name) { try await $0(ByteBuffer(bytes: bytes)) }

@@ -1,25 +1,24 @@
 import Foundation
 
-/// Where a network's parts are: most have more than one host.
 extension ApplicationKey {
-    /// Another address of the same network.
+    /// Returns the URL of one of the network's other hosts.
     ///
-    /// Whoever stands in for the network at an address of his own stands in for all of it there.
+    /// If the network's base URL is set, that server stands in for all hosts of the network.
     ///
     /// - Parameters:
-    ///   - name: The setting that names it, without the network's name.
-    ///   - standard: Where the network itself is.
-    ///   - sibling: Where this part of it is then.
-    /// - Returns: Without a slash at the end.
+    ///   - name: The name of the setting for this host, without the network's prefix.
+    ///   - defaultURL: The default base URL of the network.
+    ///   - siblingURL: The default URL of this host.
+    /// - Returns: A URL without a slash at the end.
     func endpoint(_ name: String, where defaultURL: String, _ siblingURL: String) -> String {
         others[name] ?? (baseURL == defaultURL ? siblingURL : baseURL)
     }
 
-    /// What the network knows this application by.
+    /// Returns this deployment's client id and secret at the network.
     ///
-    /// - Throws: `unsupported` where the operator has registered none.
+    /// - Throws: `unsupported` if the operator has not registered an application.
     func registered() throws -> (id: String, secret: String) {
-        guard let id else { throw NetworkError.unsupported("this server is not registered with the network") }
+        guard let id else { throw NetworkError.unsupported("this deployment is not registered with the network") }
         return (id, secret ?? "")
     }
 }

@@ -3,9 +3,9 @@ import ServiceHost
 import SocialAPI
 
 extension ApplicationKey {
-    /// What one network's connector can be told beside its address and key, by the rest of the settings' names.
+    /// Returns a network's further settings, by their names without the network's prefix.
     ///
-    /// - Throws: `SettingError` for what is none of a setting's values.
+    /// - Throws: `SettingError` for a value that is not allowed.
     static func others(of network: Network, _ configuration: ConfigReader) throws -> [String: String] {
         let settings: [String: String?] =
             switch network {
@@ -33,7 +33,7 @@ extension ApplicationKey {
         throw SettingError(name, "is \"\(value)\"; it must be \(values.joined(separator: " or "))")
     }
 
-    /// Where a connector asks: most networks have more than one host, and none is asked elsewhere.
+    /// Returns all URLs that the connector may call; most networks have several hosts.
     func endpoints(of network: Network) -> [String] {
         let siblings: [String] =
             switch network {
@@ -46,7 +46,7 @@ extension ApplicationKey {
             case .reddit:
                 [
                     endpoint("WWW_URL", where: RedditConnector.defaultURL, "https://www.reddit.com"),
-                    // Where it lends a place for photos.
+                    // The storage to which clients upload photos.
                     endpoint(
                         "MEDIA_URL",
                         where: RedditConnector.defaultURL,

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a network knows this deployment by: `<NETWORK>_CLIENT_ID` and `<NETWORK>_CLIENT_SECRET`, and where it is.
+/// The registration at a network (`<NETWORK>_CLIENT_ID`, `<NETWORK>_CLIENT_SECRET`), and the network's URL.
 struct ApplicationKey: Sendable {
     /// `<NETWORK>_URL`, without a slash at the end.
     var baseURL: String
-    /// Nil where the operator has registered nothing: what needs an application's key is then not possible.
+    /// Nil if the operator has not registered an application; calls that need one then fail.
     var id: String?
     var secret: String?
-    /// Other settings of this network by the rest of their names, as `VERIFY_TOKEN` for `FACEBOOK_VERIFY_TOKEN`.
+    /// Further settings by their names without the network's prefix, such as `VERIFY_TOKEN` for `FACEBOOK_VERIFY_TOKEN`.
     var others: [String: String] = [:]
 }
 
@@ -16,7 +16,7 @@ extension ApplicationKey: CustomStringConvertible, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: ["baseURL": baseURL]) }
 }
 
-/// What a connector is made of.
+/// The dependencies of a connector.
 struct ConnectorParts: Sendable {
     var key: ApplicationKey
     var http: any NetworkHTTP

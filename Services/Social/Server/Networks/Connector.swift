@@ -1,76 +1,77 @@
 import Foundation
 import SocialAPI
 
-/// One network: how its accounts are read from and written to.
+/// A network: reads from its accounts and writes to them.
 ///
-/// A connector is a value made of the application's key, a way to ask (`NetworkHTTP`) and a clock. It keeps no account
-/// and no token: each call takes the account that it is for. It makes one attempt of each thing it is asked; deadlines,
-/// circuits, repetitions and the renewal of tokens are its caller's.
+/// A connector is a value with the application's key, an HTTP client (`NetworkHTTP`) and a clock. It stores no accounts
+/// and no tokens: each call receives the account. It makes one attempt per call. The caller is responsible for time
+/// limits, circuit breakers, retries and the renewal of tokens.
 ///
-/// Every call throws `NetworkError`, or what `NetworkHTTP` and decoders throw, which its caller puts into a class
-/// (`NetworkError.init(_:isWrite:)`). A network that lacks something need not have the method: those below throw
-/// `unsupported` by themselves.
+/// Every call throws `NetworkError`, or an error of `NetworkHTTP` or a decoder, which the caller classifies with
+/// `NetworkError.init(_:isWrite:)`. A network that lacks a feature need not have its method: the default implementation
+/// throws `unsupported`.
 protocol Connector: Sendable {
     var network: Network { get }
 
-    /// What an account can do, what limits its posts have, and why it cannot do the rest; asks nobody.
+    /// Returns the account's capabilities, the limits of its posts and the reasons for what is missing; sends no
+    /// request.
     func accountCapabilities(of account: NetworkAccount) -> AccountCapabilities
 
-    /// Asks the network whose tokens these are; the first call for an account that is being linked.
+    /// Identifies the account of the tokens; the first call for an account that is being linked.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity
-    /// Whether calls work for an account as a client describes it in a request; otherwise `identify` is called first.
+    /// Returns whether calls work with the `id` that a client sent; otherwise `identify` is called first.
     func acceptsProvidedID(_ account: NetworkAccount) -> Bool
 
-    // MARK: Reading, each list the newest first
+    // MARK: Reading, each list newest first
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage
-    /// Threads of direct messages, as items of kind `thread`: `createdAt` is the time of the last message, `text` its text.
+    /// Returns threads of direct messages as items of kind `thread`, with the time and the text of the last message.
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage
-    /// The messages of one thread, by the id that its item has in `thread`.
+    /// Returns the messages of a thread, by the id in `thread` of its item.
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage
 
     // MARK: Writing
 
-    /// Whether the network fetches a post's files from their addresses instead of taking their bytes.
+    /// Whether the network fetches a post's files from their URLs instead of accepting their bytes.
     var fetchesMedia: Bool { get }
-    /// Whether a publication or reply may be sent again with the same key, and is then surely done once.
+    /// Whether a post or a reply can be sent again with the same key without being published twice.
     var isIdempotent: Bool { get }
 
-    /// Does all that a post needs and nobody sees: sends media, makes containers, waits for their processing.
+    /// Performs all steps that are not visible: uploads media, creates containers and waits for their processing.
     ///
     /// May be called again for the same post after a failure.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost?
-    /// The one step after which people see the post.
+    /// Publishes the post: the only step that makes it visible.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
-    /// Looks for a post whose outcome is unknown; nil says that the network surely does not have it.
+    /// Looks for a post with an unknown outcome; nil means that the network certainly does not have it.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost?
 
     func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost
-    /// Looks for a reply whose outcome is unknown; nil says that the network surely does not have it.
+    /// Looks for a reply with an unknown outcome; nil means that the network certainly does not have it.
     func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost?
 
-    /// Likes an item, or has it as a favourite, by its native id; twice is as once, and no failure.
+    /// Likes an item or makes it a favourite, by its native id; a repeated like succeeds without effect.
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost
 
     // MARK: Tokens
 
-    /// How long before their end tokens are renewed, in seconds; nil where this network has no renewal.
+    /// The time before their expiry at which tokens are renewed, in seconds; nil if the network has no renewal.
     var renewal: TimeInterval? { get }
-    /// New tokens for old.
+    /// Returns renewed tokens.
     ///
-    /// What the answer lacks or has empty stays as it was: the caller sees to that. `auth` means that the account must be
-    /// linked anew; what may pass is `transient`.
+    /// The caller keeps the old values of those that the response lacks or has empty. `auth` means that the account
+    /// must be linked again; `transient` means that a retry can succeed.
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens
-    /// Tells the network that the tokens are not needed any more; nothing where it has no way to.
+    /// Revokes the tokens; does nothing if the network has no revocation.
     func revoke(_ account: NetworkAccount) async throws
 }
 
-/// What an account can do on its network.
+/// The capabilities of an account on its network.
 struct AccountCapabilities: Hashable, Sendable {
     var supported: Set<Capability>
     var limits = PostLimits()
-    /// Why it cannot do what is missing, for a person.
+    /// The reasons for missing capabilities, in English.
     var reasons: [Capability: String] = [:]
 }
 
@@ -119,7 +120,7 @@ extension Connector {
     var renewal: TimeInterval? { nil }
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
-        throw NetworkError(.auth, "the account must be linked anew")
+        throw NetworkError(.auth, "the account must be linked again")
     }
 
     func revoke(_ account: NetworkAccount) async throws {}

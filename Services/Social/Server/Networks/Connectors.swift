@@ -1,19 +1,18 @@
 import SocialAPI
 
-/// The connectors there are, by network.
 struct Connectors: Sendable {
-    private let known: [Network: any Connector]
+    private let byNetwork: [Network: any Connector]
 
     init(_ connectors: [any Connector]) {
-        known = Dictionary(uniqueKeysWithValues: connectors.map { ($0.network, $0) })
+        byNetwork = Dictionary(uniqueKeysWithValues: connectors.map { ($0.network, $0) })
     }
 
-    subscript(network: Network) -> (any Connector)? { known[network] }
+    subscript(network: Network) -> (any Connector)? { byNetwork[network] }
 
-    /// In the order in which networks are always listed.
-    var all: [any Connector] { Network.allCases.compactMap { known[$0] } }
+    /// The connectors in the order in which networks are listed.
+    var all: [any Connector] { Network.allCases.compactMap { byNetwork[$0] } }
 
-    /// One for each network that has its parts, and the suite itself.
+    /// Creates a connector for each network with dependencies, and adds the one for Roost itself.
     static func make(_ parts: [Network: ConnectorParts], roost: RoostConnector) -> Connectors {
         Connectors([roost] + parts.compactMap { network, parts in make(network, parts) })
     }

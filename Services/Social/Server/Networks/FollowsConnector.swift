@@ -1,9 +1,11 @@
-/// A network that says whom its accounts follow.
+/// A network that lists the users that an account follows.
 protocol FollowsConnector: Connector {
     func follows(_ page: PageRequest, as account: NetworkAccount) async throws -> FollowsPage
 }
 
-/// A page of people who are followed; it may have none of them and a next.
+/// A page of followed users.
+///
+/// It may be empty and still have a next page.
 struct FollowsPage: Hashable, Sendable {
     struct Person: Hashable, Sendable {
         var username: String

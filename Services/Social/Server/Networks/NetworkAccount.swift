@@ -2,37 +2,37 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Somebody's account on a network, as a connector acts for it.
+/// An account on a network, as a connector uses it.
 struct NetworkAccount: Hashable, Sendable {
-    /// Whose it is; the only account that the connector of `roost` needs.
+    /// The user who owns the account; the connector of `roost` needs nothing else.
     var owner: User.ID
-    /// The account's native id; nil where the client gave none and the network was not asked yet.
+    /// The account's native id; nil if the client sent none and the network has not identified the account yet.
     var id: String?
-    /// Without an @ before it.
+    /// The user name without `@`.
     var username: String?
-    /// The address of the account's picture, where the network gives it with the identity.
+    /// The URL of the account's avatar, if the network provides it with the identity.
     var avatarUrl: String?
     var tokens: NetworkTokens
-    /// Where the account lives, as `https://mastodon.example` without a slash at the end; nil on networks of one place.
+    /// The account's server as `https://mastodon.example`, without a slash at the end; nil on networks with one server.
     ///
-    /// It is given by a user: reach it through the `NetworkHTTP` for given hosts alone.
+    /// Users name it, so it must only be reached through a `NetworkHTTP` for user-supplied hosts.
     var instance: String?
-    /// What the connector wants to remember of it (a page's id, the scopes granted); never a secret.
+    /// Values that the connector stores with the account (a page's id, the granted scopes); never a secret.
     var details: [String: String] = [:]
 
     /// Whether the id consists of digits, as the native ids of some networks do.
     var hasNumericID: Bool { id?.isEmpty == false && id?.utf8.allSatisfy { (0x30...0x39).contains($0) } == true }
 }
 
-/// What a network takes as a proof that its account agreed; kept encrypted, and never printed.
+/// The credentials for an account at its network; stored encrypted, and never printed.
 struct NetworkTokens: Codable, Hashable, Sendable {
     var access: String
     /// The token secret of OAuth 1.0a.
     var secret: String?
     var refresh: String?
-    /// When `access` ends; nil where it lasts, or nobody said.
+    /// The expiry of `access`; nil if it does not expire or the network does not say.
     var expiresAt: Date?
-    /// Secrets beside them that a connector needs (a page's token, an instance's client secret).
+    /// Further secrets that a connector needs (a page's token, an instance's client secret).
     var others: [String: String]?
 }
 
@@ -41,22 +41,22 @@ extension NetworkTokens: CustomStringConvertible, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Who the network says an account is.
+/// The identity of an account according to its network.
 struct NetworkIdentity: Hashable, Sendable {
     var id: String
     var username: String?
     var name: String?
     var avatarUrl: String?
-    /// What is to be remembered of the account; see `NetworkAccount.details`.
+    /// Values to store with the account; see `NetworkAccount.details`.
     var details: [String: String] = [:]
-    /// Tokens in the place of those asked with, where the network gave better ones (long-lived, a page's own).
+    /// Tokens that replace those of the request, if the network has returned better ones (long-lived, a page's own).
     var tokens: NetworkTokens?
-    /// Other ids and names by which the network knows the account: a person's id beside the page's, blogs, an e-mail address.
+    /// Other ids and names of the account: a person's id beside the page's, blogs, an e-mail address.
     var aliases: [String] = []
 
-    /// Whether an id or name that a client gives is one of this account's.
+    /// Returns whether an id or name that a client sends belongs to this account.
     ///
-    /// Names are compared without regard to case, as all networks here do, and may begin with "@".
+    /// Names are compared case-insensitively, as on all networks here, and may start with `@`.
     func matches(_ provided: String) -> Bool {
         guard provided != id else { return true }
         let name = provided.drop { $0 == "@" }.lowercased()

@@ -2,7 +2,7 @@ import Foundation
 import SocialAPI
 
 extension NetworkReport {
-    /// What clients are told of a failure.
+    /// Creates the report of an error for clients.
     init(_ error: NetworkError) {
         self.init(code: 503, reason: error.reason)
         switch error.kind {

@@ -1,33 +1,33 @@
 import Foundation
 
-/// Why a network did not do what it was asked, in classes that decide what is done next.
+/// An error of a network, in classes that decide what is done next.
 struct NetworkError: Error, Hashable, Sendable {
     enum Class: Hashable, Sendable {
-        /// The tokens are not taken (any more): renewed if they can be, else the account must be linked anew.
+        /// The network does not accept the tokens: they are renewed if possible, otherwise the user must link again.
         ///
-        /// Never for what may pass: a connector says so only on the network's word for it.
+        /// Never used for temporary failures: only if the network says that the tokens are invalid.
         case auth
-        /// The account, or our application, may not do this; nothing is wrong with the tokens.
+        /// The account or this application lacks the permission; the tokens are valid.
         case permission
-        /// Too much was asked; nil where the network does not say until when.
+        /// There were too many requests; nil if the network does not say until when to wait.
         case rateLimited(until: Date?)
-        /// The network does not want this request, however often it is made.
+        /// The network rejects this request permanently.
         case invalid
         case notFound
-        /// The network has no such thing, or its API does not let us.
+        /// The network has no such feature, or its API does not offer it.
         case unsupported
-        /// It may work the next time, and surely had no effect now (or was a read).
+        /// A retry may succeed; this request certainly had no effect (or was a read).
         case transient
-        /// A write was sent and nobody knows whether it was done: it is looked up before it is tried again.
+        /// A write was sent and its outcome is unknown: it is looked up before it is tried again.
         case unknownOutcome
     }
 
     var kind: Class
-    /// For a person, one line; holds nothing of a token, and nothing verbatim of HTML pages.
+    /// The reason in one line of English; contains no tokens and no HTML.
     var reason: String
-    /// The network's own name for it (`190`, `invalid_grant`); for logs and metrics.
+    /// The network's own code (`190`, `invalid_grant`); for logs and metrics.
     var code: String?
-    /// What the refusal's headers said of limits.
+    /// The limits in the headers of the error response.
     var budget: Budget?
 
     init(_ kind: Class, _ reason: String, code: String? = nil, budget: Budget? = nil) {
@@ -37,35 +37,35 @@ struct NetworkError: Error, Hashable, Sendable {
         self.budget = budget
     }
 
-    /// What is made of whatever a connector threw.
+    /// Converts any error that a connector has thrown.
     ///
     /// - Parameters:
-    ///   - error: a `NetworkError` itself, what `NetworkHTTP` throws, a flaw of decoding, or anything else.
-    ///   - isWrite: whether what failed changes something on the network.
+    ///   - error: A `NetworkError`, an error of `NetworkHTTP`, a decoding error, or any other.
+    ///   - isWrite: Whether the failed request changes something on the network.
     init(_ error: any Error, isWrite: Bool) {
         switch error {
         case let error as NetworkError: self = error
         case let failure as NetworkHTTPFailure: self = failure.error(isWrite: isWrite)
         case is DecodingError:
-            self.init(isWrite ? .unknownOutcome : .transient, "the network's answer could not be read")
-        default: self.init(isWrite ? .unknownOutcome : .transient, "the network did not answer")
+            self.init(isWrite ? .unknownOutcome : .transient, "the network's response could not be parsed")
+        default: self.init(isWrite ? .unknownOutcome : .transient, "the network did not respond")
         }
     }
 
-    static func unsupported(_ what: String) -> NetworkError { NetworkError(.unsupported, what) }
+    static func unsupported(_ reason: String) -> NetworkError { NetworkError(.unsupported, reason) }
 }
 
-/// What a network has said of how much more may be asked of it.
+/// The requests that a network still allows.
 struct Budget: Hashable, Sendable {
-    /// Whom the limit counts.
+    /// The requests that count towards the limit.
     enum Scope: Hashable, Sendable { case application, account, address }
 
     var scope: Scope
-    /// Requests in a window; nil where it is not told.
+    /// The requests per window; nil if it is unknown.
     var limit: Double?
-    /// Requests left in it, fractions as Reddit has them; a share of 100 where the network gives percentages.
+    /// The remaining requests, with fractions for Reddit; for networks with percentages, the remainder to 100.
     var remaining: Double
-    /// When the window ends, whatever the network's way of saying it; nil where it does not.
+    /// The end of the window; nil if the network does not say.
     var resetAt: Date?
 
     init(scope: Scope, limit: Double? = nil, remaining: Double, resetAt: Date? = nil) {

@@ -2,41 +2,40 @@ import Foundation
 import NIOCore
 import SocialAPI
 
-/// Something that changed on a network, told by the network itself.
+/// A change that a network reports by webhook or stream.
 struct NetworkEvent: Hashable, Sendable {
     enum Change: Hashable, Sendable {
         case created(NetworkItem)
         case updated(NetworkItem)
-        /// The native id of what is gone.
+        /// The native id of the deleted item.
         case deleted(String)
-        /// Something is new, and has to be asked for (Meta's pings of 2015).
+        /// Something is new and must be polled (Meta's pings of 2015).
         case ping
     }
 
-    /// Which list it belongs to.
     enum List: String, Codable, Hashable, Sendable { case feed, messages, notifications }
 
-    /// The native id of the account it was told to; several people may have linked it.
+    /// The native id of the account that received the event; several users may have linked it.
     var account: String
     var list: List
     var change: Change
 }
 
-/// A network that tells of changes by calling us.
+/// A network that reports changes by webhook.
 protocol WebhookConnector: Connector {
-    /// Answers the network's question whether we are who it was told (a GET): the body for 200.
+    /// Returns the response to the network's handshake (a GET), which checks that this deployment owns the URL.
     ///
-    /// - Throws: `NetworkError` of class `permission` for a wrong verify token; `unsupported` where there is no handshake.
+    /// - Throws: `NetworkError` of class `permission` for a wrong verify token; `unsupported` if there is no handshake.
     func handshake(_ query: [String: String]) throws -> WebhookHandshakeResponse
-    /// What a delivery says, once its signature over the raw bytes is found good.
+    /// Returns the events of a delivery after verifying the signature of its raw bytes.
     ///
-    /// - Throws: `permission` for one that is not signed, or not by the network; `invalid` for one that makes no sense.
+    /// - Throws: `permission` for a missing or wrong signature; `invalid` for malformed content.
     func events(of delivery: WebhookDelivery) throws -> WebhookEvents
-    /// Has the network tell what happens to an account, if it calls this deployment at all.
+    /// Subscribes to an account's events, if a webhook of this deployment is registered with the network.
     ///
-    /// That the network knows the address is the operator's doing; whose events it sends there is said for each account.
+    /// The operator registers the webhook's URL with the network; the subscription is made for each account.
     func subscribe(_ account: NetworkAccount) async throws
-    /// Takes that back.
+    /// Ends the subscription to an account's events.
     func unsubscribe(_ account: NetworkAccount) async throws
 }
 
@@ -47,24 +46,23 @@ struct WebhookHandshakeResponse: Hashable, Sendable {
 
 /// A POST to `/webhooks/{network}`.
 struct WebhookDelivery: Hashable, Sendable {
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     var headers: [String: String]
     var body: ByteBuffer
 }
 
-/// What a delivery came to.
 struct WebhookEvents: Hashable, Sendable {
     var events: [NetworkEvent]
-    /// What tells this delivery from others, for repetitions; the network's own id, else nil: then the body itself counts.
+    /// The network's id of the delivery, by which repetitions are detected; nil if the body itself identifies it.
     var id: String?
-    /// When the network says it happened; deliveries that are older than its retries can be are refused.
+    /// The time of the events according to the network; deliveries older than the network's retries are rejected.
     var at: Date?
 }
 
-/// A network that holds a connection open and tells of changes on it.
+/// A network that reports changes on an open connection.
 protocol StreamingConnector: Connector {
-    /// What happens from now on, until the connection ends or the task is cancelled.
+    /// Returns the events from now on, until the connection ends or the task is cancelled.
     ///
-    /// - Throws: as reads do; the caller connects again with growing pauses.
+    /// - Throws: The same errors as reads; the caller reconnects with growing pauses.
     func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent>
 }

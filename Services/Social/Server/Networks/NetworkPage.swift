@@ -2,13 +2,11 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// What of a list is asked for.
 struct PageRequest: Hashable, Sendable {
-    /// From the page before; nil is the newest page.
+    /// The cursor from the previous page; nil for the newest page.
     var cursor: NetworkCursor?
-    /// How many are wanted; a network may give fewer or more.
+    /// The requested number of items; a network may return fewer or more.
     var limit: Int
-    /// Whether items are to carry their `raw`.
     var includesRaw: Bool
 
     init(cursor: NetworkCursor? = nil, limit: Int = 20, includesRaw: Bool = false) {
@@ -18,14 +16,13 @@ struct PageRequest: Hashable, Sendable {
     }
 }
 
-/// A page of a network's list, in the network's own order, the newest first (also of messages).
+/// A page of a network's list in the network's own order, newest first (including messages).
 struct NetworkPage: Hashable, Sendable {
     var items: [NetworkItem]
-    /// Where the next page begins; nil at the end.
+    /// The cursor of the next page; nil at the end.
     ///
-    /// A page may be empty and have a next.
+    /// An empty page may have a next page.
     var next: NetworkCursor?
-    /// What the network said of its limits in this answer.
     var budget: Budget?
 
     init(_ items: [NetworkItem], next: NetworkCursor? = nil, budget: Budget? = nil) {
@@ -35,12 +32,13 @@ struct NetworkPage: Hashable, Sendable {
     }
 }
 
-/// An item with what only the merge needs to know of it.
+/// An item with data that only the merge needs.
 struct NetworkItem: Hashable, Sendable {
     var item: Item
-    /// What copies of one post have in common, on all networks that know them; nil is its own item id.
+    /// The key that copies of a post share across networks; nil if it is the item's own id.
     ///
-    /// The URI of a status (Mastodon's `uri`, `at://…`), or the item id of the original of a retweet, boost or reblog.
+    /// It is the URI of a status (Mastodon's `uri`, `at://…`), or the item id of the original of a retweet, boost or
+    /// reblog.
     var original: String?
 
     init(_ item: Item, original: String? = nil) {
@@ -49,10 +47,10 @@ struct NetworkItem: Hashable, Sendable {
     }
 }
 
-/// Where a connector goes on in a list: any JSON of its own, opaque to everybody else.
+/// A connector's position in a list: JSON that no other code interprets.
 ///
-/// It travels in a signed cursor to the client and back, so it is small (≤ 1,024 bytes of JSON) and holds no secret: a
-/// next-page URL goes in without its tokens, and is followed only to the network's own hosts.
+/// The client receives it in a signed cursor and sends it back. It must be small (≤ 1,024 bytes of JSON) and contain no
+/// secrets. The URL of a next page is stored without tokens, and is only followed to the network's own hosts.
 struct NetworkCursor: Hashable, Sendable, Codable {
     let value: JSONValue
 
@@ -60,12 +58,12 @@ struct NetworkCursor: Hashable, Sendable, Codable {
         value = try JSONParser.parse(WireJSON.encoder().encode(position))
     }
 
-    /// - Throws: `NetworkError` of class `invalid` for one that another version of the connector made.
+    /// - Throws: `NetworkError` of class `invalid` for a position from another release of the connector.
     func read<Position: Decodable>(as type: Position.Type = Position.self) throws -> Position {
         do {
             return try WireJSON.decoder().decode(type, from: value.compact())
         } catch {
-            throw NetworkError(.invalid, "the position in the list is not known any more")
+            throw NetworkError(.invalid, "the position in the list is no longer valid")
         }
     }
 

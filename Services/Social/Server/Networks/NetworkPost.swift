@@ -2,53 +2,51 @@ import Foundation
 import NIOCore
 import SocialAPI
 
-/// What is to be posted to one network: only the elements that it takes, within its limits.
+/// A post for one network, with the elements that it accepts, within its limits.
 struct NetworkPost: Hashable, Sendable {
-    /// The same however often it is tried, and of this network alone; fit for an `Idempotency-Key`, or to make a record's
-    /// key of.
+    /// A key for this post on this network, the same for every attempt; suitable as an `Idempotency-Key` or record key.
     var key: UUID
-    /// When it was first asked for; not before it will a look-up find the post.
+    /// The time of the first attempt; a lookup ignores earlier posts.
     var createdAt: Date
-    /// Empty where only media are posted.
+    /// Empty if only media are posted.
     var text: String
     var photos: [OutgoingMedia]
     var video: OutgoingMedia?
     var location: ItemLocation?
 }
 
-/// A photo or film on its way to a network.
+/// A photo or video to send to a network.
 struct OutgoingMedia: Hashable, Sendable {
     var bytes: ByteBuffer
-    /// By its bytes, as `image/jpeg`.
+    /// The media type detected from the bytes, such as `image/jpeg`.
     var type: String
-    /// In pixels, where it is known.
+    /// The width in pixels, if it is known.
     var width: Int?
     var height: Int?
     var alt: String?
-    /// The upload of photos that it is, where it was brought there before; another post may not take it.
+    /// The id of the upload in photos, if the file is one; no other post can use the same upload.
     var upload: String?
-    /// Where the network can fetch it for an hour; for networks that do not take bytes (`Connector.fetchesMedia`).
+    /// A URL from which the network can fetch the file for an hour, for networks that accept no bytes (`fetchesMedia`).
     var url: String?
 }
 
-/// What was done to prepare a post, of which nobody sees anything yet: media sent, a container made.
+/// The result of preparing a post, which is not visible yet: uploaded media or a container.
 ///
-/// Kept with the post, so that publishing can go on after a crash; a connector's own JSON, without secrets.
+/// It is stored with the post, so that publishing can continue after a crash; a connector's own JSON, without secrets.
 typealias PreparedPost = NetworkCursor
 
-/// An answer to a thread.
 struct NetworkReply: Hashable, Sendable {
-    /// As `NetworkPost.key`.
+    /// See `NetworkPost.key`.
     var key: UUID
     var createdAt: Date
-    /// The native id of the thread, as its item has it in `thread`.
+    /// The native id of the thread, from `thread` of its item.
     var thread: String
     var text: String
 }
 
-/// What came of a write.
+/// The result of a write.
 struct PublishedPost: Hashable, Sendable {
-    /// The native id, such that `ItemID(network, id)` is that of the item; nil where the network does not tell it.
+    /// The native id, so that `ItemID(network, id)` is the item's id; nil if the network does not return it.
     var id: String?
     var url: String?
     var budget: Budget?

@@ -2,28 +2,28 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// A network that people can be sent to, to agree to being linked.
+/// A network with a consent page for users who link their account.
 protocol OAuthConnector: Connector {
-    /// Where somebody is sent, and what has to be remembered until he is back.
+    /// Starts an authorization; returns the consent page, and secrets to keep until the redirect.
     ///
-    /// Networks of many places register the application with the instance here, if need be.
+    /// On networks with many servers, this may register the application with the account's server.
     func authorize(_ request: AuthorizationRequest) async throws -> Authorization
 
-    /// Makes tokens of what the network sent him back with.
+    /// Exchanges the parameters of the network's redirect for tokens.
     ///
     /// - Parameters:
-    ///   - query: the callback's parameters, percent-decoded; `state` was checked already.
-    ///   - authorization: what `authorize` gave.
-    ///   - request: what it was given.
-    /// - Returns: tokens, and of the account what the network said of it; `identify` is asked next.
-    /// - Throws: `permission` where he did not agree; else as all calls.
+    ///   - query: The parameters, percent-decoded; the caller has checked `state`.
+    ///   - authorization: The result of `authorize`.
+    ///   - request: The parameter of `authorize`.
+    /// - Returns: The tokens, and the account as far as the response identifies it; the caller calls `identify` next.
+    /// - Throws: `permission` if the user did not agree; otherwise the errors of all calls.
     func complete(
         _ query: [String: String],
         of authorization: Authorization,
         for request: AuthorizationRequest
     ) async throws -> AuthorizedAccount
 
-    /// What this deployment says of itself to networks that ask it; nil where none does.
+    /// Returns the metadata document by which networks identify this deployment; nil if the network reads none.
     func clientMetadata(callback: String) throws -> JSONValue?
 }
 
@@ -31,29 +31,28 @@ extension OAuthConnector {
     func clientMetadata(callback: String) throws -> JSONValue? { nil }
 }
 
-/// What somebody is sent to a network with.
+/// The parameters of an authorization.
 struct AuthorizationRequest: Codable, Hashable, Sendable {
-    /// Our own address that the network sends him back to; OAuth 1.0a has the state in its query.
+    /// The URL here to which the network redirects the user; with OAuth 1.0a its query contains the state.
     var callback: String
-    /// Unguessable, and checked when he is back.
+    /// A random value, which is checked in the redirect.
     var state: String
-    /// Of PKCE (RFC 7636), 43 characters; the challenge is its SHA-256 in base64url (`S256`).
+    /// The PKCE verifier (RFC 7636) of 43 characters; the challenge is its SHA-256 in base64url (`S256`).
     var verifier: String
-    /// Of networks of many places: where his account lives, as `https://mastodon.example`.
+    /// The account's server as `https://mastodon.example`, on networks with many servers.
     var instance: String?
-    /// What his account is called there, where a network finds it by that alone.
+    /// The account's name on the network, if the network finds the account's server by it.
     var id: String?
 }
 
-/// A way to a network's consent page.
+/// A started authorization.
 struct Authorization: Codable, Hashable, Sendable {
-    /// The page.
     var url: String
-    /// Secrets until he is back, kept encrypted: the request token's, those of a client registered just now.
+    /// Secrets that are stored encrypted until the redirect: those of a request token or of a newly registered client.
     var payload: [String: String] = [:]
 }
 
-/// What an authorization came to.
+/// The result of an authorization.
 struct AuthorizedAccount: Hashable, Sendable {
     var tokens: NetworkTokens
     var id: String?

@@ -4,7 +4,6 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves `/broadcasts`.
 struct BroadcastRoutes {
     let broadcasts: BroadcastQueries
     let communities: BroadcastCommunities

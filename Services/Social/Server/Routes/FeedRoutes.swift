@@ -3,7 +3,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves the first pages of what is read of all networks, and what comes after them, to GET and POST alike.
+/// The routes that read feeds, messages and notifications of all networks, with GET and POST.
 struct FeedRoutes {
     let reader: RequestReader
     let reading: FeedReader
@@ -28,7 +28,7 @@ struct FeedRoutes {
         }
     }
 
-    /// A post where there is `data`, else as GET.
+    /// Creates a post if the body has `data`, and otherwise reads the feed.
     func feedOrPost(request: Request, context: UserContext) async throws -> Response {
         try await reader.reading(request, context, takesFiles: true) { parsed in
             guard let data = parsed.data else {
@@ -38,7 +38,7 @@ struct FeedRoutes {
         }
     }
 
-    /// A reply where there is `data`, else as GET.
+    /// Creates a reply if the body has `data`, and otherwise reads the threads.
     func threadsOrReply(request: Request, context: UserContext) async throws -> Response {
         try await reader.reading(request, context) { parsed in
             guard let data = parsed.data else {
@@ -63,7 +63,7 @@ struct FeedRoutes {
         }
     }
 
-    /// A thread's messages where one is named, else the next threads.
+    /// Returns a thread's messages if the request names a thread, and otherwise the next threads.
     func messages(request: Request, context: UserContext) async throws -> JSONResponse<SocialResponse> {
         try await reader.reading(request, context) { parsed in
             guard let thread = parsed.thread else {

@@ -3,7 +3,6 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves the operator's commands for social.
 struct InternalRoutes {
     let reencryption: Reencryption
     let communities: BroadcastCommunities

@@ -5,7 +5,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves `/networks`: what is linked, by tokens or by the networks' own pages.
+/// The routes of `/networks`: linking accounts by tokens or through the networks' consent pages.
 struct NetworkRoutes {
     let linking: Linking
     let authorizations: Authorizations
@@ -26,7 +26,7 @@ struct NetworkRoutes {
         try await linking.list(of: context.user)
     }
 
-    /// The key that clients may encrypt tokens with.
+    /// Returns the public key with which clients may encrypt tokens.
     func keys(request: Request, context: UserContext) async throws -> Response {
         Response(
             status: .ok,
@@ -55,7 +55,7 @@ struct NetworkRoutes {
         let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
         let parameters = Dictionary(query) { first, _ in first }
         let url = try await authorizations.handleCallback(from: context.network(), with: parameters)
-        // The code is in it: it goes into no cache and to no other site.
+        // The URL contains the one-time code, so it must not be cached or sent to other sites.
         return Response(
             status: .found,
             headers: [.location: url, .cacheControl: "no-store", .referrerPolicy: "no-referrer"]
@@ -79,7 +79,6 @@ struct NetworkRoutes {
 }
 
 extension RequestContext {
-    /// The network of a path.
     func network() throws -> Network {
         guard let network = Network(named: try path("network")) else {
             throw APIError(.notFound, "network_not_found", "there is no such network")

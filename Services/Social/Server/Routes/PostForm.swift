@@ -5,9 +5,9 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// A post that comes as a form: `meta` and `data` as JSON, and the files themselves as `photo` and `video`.
+/// A post in a form: `meta` and `data` as JSON, and the files as `photo` and `video`.
 struct PostForm {
-    /// What a request may bring with it, in bytes: all that the gateway lets through.
+    /// The maximum sizes of all files and of all other fields, in bytes; the gateway's limit is the same.
     static let maximumFile = 25_165_824
     static let maximumFields = 1_048_576
 
@@ -17,17 +17,16 @@ struct PostForm {
 
     var hasFile: Bool { photo != nil || video != nil }
 
-    /// Whether a request is a form.
     static func isForm(_ request: Request) -> Bool {
         request.headers[.contentType].flatMap { FieldParameters($0) }?.word == "multipart/form-data"
     }
 
-    /// Reads a form into memory; ``RequestReader`` bounds how many there are.
+    /// Reads a form into memory; ``RequestReader`` limits the number of forms in memory.
     ///
     /// - Parameters:
-    ///   - request: a form, by its type.
-    ///   - takesFiles: whether the route posts files; another refuses one before its bytes are read.
-    /// - Throws: `invalid` for a form that cannot be read, `tooLarge` for one that holds too much.
+    ///   - request: A request with a form.
+    ///   - takesFiles: Whether the route accepts files; otherwise a file is rejected before its bytes are read.
+    /// - Throws: `invalid_field` for a malformed form, `body_too_large` for one with too many bytes.
     init(_ request: Request, takesFiles: Bool) async throws {
         let type = request.headers[.contentType].flatMap { FieldParameters($0) }
         guard let boundary = type?["boundary"], let parser = MultipartParser(boundary: boundary) else {
@@ -47,24 +46,29 @@ struct PostForm {
         while let part = try await reader.nextPart() {
             let isFile = part.name == "photo" || part.name == "video"
             guard takesFiles || !isFile else {
-                let message = "files are taken by POST /feed and POST /feed/schedule alone"
+                let message = "only POST /feed and POST /feed/schedule accept files"
                 throw APIError(.unsupportedMediaType, "unsupported_file_type", message, field: part.name)
             }
             var content = ByteBuffer()
             while var bytes = try await reader.nextContent() {
                 if isFile { room.file -= bytes.readableBytes } else { room.fields -= bytes.readableBytes }
                 guard room.file >= 0, room.fields >= 0 else {
-                    throw APIError(.tooLarge, "body_too_large", "the form holds too much", field: part.name)
+                    throw APIError(
+                        .tooLarge,
+                        "body_too_large",
+                        "a form has at most \(Self.maximumFile) bytes of files and \(Self.maximumFields) of fields",
+                        field: part.name
+                    )
                 }
                 content.writeBuffer(&bytes)
             }
-            try take(part.name, content, &alts)
+            try add(part.name, content, &alts)
         }
         photo?.alt = alts["photoAlt"]
         video?.alt = alts["videoAlt"]
     }
 
-    private mutating func take(_ name: String, _ content: ByteBuffer, _ alts: inout [String: String]) throws {
+    private mutating func add(_ name: String, _ content: ByteBuffer, _ alts: inout [String: String]) throws {
         switch name {
         case "photo": photo = try media(content, "image/", name, after: photo)
         case "video": video = try media(content, "video/", name, after: video)
@@ -85,7 +89,7 @@ struct PostForm {
         return text
     }
 
-    /// A part as a body of JSON has it.
+    /// Returns a part in the same form as in a JSON body.
     private static func field(_ name: String, _ content: ByteBuffer) throws -> JSONValue {
         do {
             return .object([name: try WireJSON.decode(JSONValue.self, from: content.readableBytesView, limits: .free)])
@@ -99,12 +103,14 @@ struct PostForm {
         _ content: ByteBuffer,
         _ prefix: String,
         _ field: String,
-        after known: OutgoingMedia?
+        after existing: OutgoingMedia?
     ) throws -> OutgoingMedia {
-        guard known == nil else { throw APIError.invalid(field, "a post has one \(field)", code: "too_many_files") }
+        guard existing == nil else {
+            throw APIError.invalid(field, "a post has at most one \(field)", code: "too_many_files")
+        }
         let type = AttachedUploads.type(of: content)
         guard type.hasPrefix(prefix) else {
-            throw APIError(.unsupportedMediaType, "unsupported_media_type", "the \(field) is none", field: field)
+            throw APIError(.unsupportedMediaType, "unsupported_media_type", "the file is not a \(field)", field: field)
         }
         return OutgoingMedia(bytes: content, type: type)
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import ServiceHost
 
-/// Serves `/feed/media/{token}`: a post's file to the network that fetches it, without a credential.
+/// The route of `/feed/media/{token}`: serves a post's file to a network without a credential.
 struct PostMediaRoutes {
     let media: PostMedia
 

@@ -3,7 +3,6 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves what is posted: to feeds at once or later, and in threads.
 struct PostRoutes {
     let reader: RequestReader
     let postService: PostService

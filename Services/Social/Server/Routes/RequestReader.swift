@@ -6,20 +6,19 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Reads what a request of a list says, in its query, its body or both.
+/// Reads the parameters of a request from its query, its body or both.
 struct RequestReader: Sendable {
-    /// A request as the rules want it.
     struct ParsedRequest: Sendable {
         var caller: Caller
         var reading: FeedReader.Request
         var network: Network?
         var thread: String?
-        /// What is to be posted, where something is.
+        /// The post or reply to create, if there is one.
         var data: JSONValue?
         var files = PostService.Files()
-        /// When, of a post for later.
+        /// The time of a scheduled post.
         var at: Date?
-        /// By which a post is known that comes again.
+        /// The `Idempotency-Key`.
         var key: String?
     }
 
@@ -41,7 +40,7 @@ struct RequestReader: Sendable {
             ),
             network: try network.map(Self.network),
             thread: try Self.thread(request.query("thread") ?? body.thread),
-            // A file alone is a post too.
+            // A form with only a file is a post too.
             data: body.data ?? (form?.hasFile == true ? .object([:]) : nil),
             files: PostService.Files(photo: form?.photo, video: form?.video),
             at: body.at,
@@ -67,10 +66,10 @@ struct RequestReader: Sendable {
         return caller
     }
 
-    /// Reads a request and does what it asks for.
+    /// Reads a request and calls `body` with its parameters.
     ///
-    /// A form is in memory until that is done, so there are few at once, of one user and in all; `takesFiles` says whether
-    /// it may bring files.
+    /// A form stays in memory until `body` returns, so the number of forms is limited, per user and in total.
+    /// `takesFiles` says whether the form may have files.
     func reading<Value>(
         _ request: Request,
         _ context: UserContext,
@@ -85,7 +84,7 @@ struct RequestReader: Sendable {
         }
     }
 
-    /// A body that may be left out, also of a GET.
+    /// Returns the body, which is optional, and which a GET may have as well.
     private static func body(of request: Request, _ context: UserContext) async throws -> SocialRequest {
         try await request.decodeOptional(as: SocialRequest.self, limits: .large, context: context) ?? SocialRequest()
     }
@@ -97,7 +96,7 @@ struct RequestReader: Sendable {
         return network
     }
 
-    /// Whatever names it on its network goes into addresses.
+    /// Checks the length of a thread's id, which becomes part of a URL.
     private static func thread(_ name: String?) throws -> String? {
         guard name?.utf8.count ?? 0 <= 1_024 else {
             throw APIError.invalid("thread", "a thread has at most 1,024 bytes")
@@ -114,7 +113,7 @@ struct RequestReader: Sendable {
 }
 
 extension Request {
-    /// A yes or no from the query.
+    /// Returns a boolean parameter of the query.
     fileprivate func flag(_ name: String) throws -> Bool? {
         switch try query(name) {
         case nil: nil
@@ -126,7 +125,7 @@ extension Request {
 }
 
 extension Credential {
-    /// What it is, however it came.
+    /// The token, whether it is a bearer token or a session cookie.
     var token: String {
         switch self {
         case .bearer(let token), .session(let token): token

@@ -2,10 +2,12 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// The body that any read may come with, and every post does (seed comblie): `meta` with tokens, `data` with what is
-/// posted, and what is else in the query.
+/// The body of a request (seed comblie): `meta` has tokens, `data` the post, and the other fields are also accepted in
+/// the query.
+///
+/// It is optional for reads.
 struct SocialRequest: Decodable, Sendable {
-    /// Tokens by network; names that are no network's are left alone.
+    /// The tokens by network; unknown names are ignored.
     var meta: [Network: RequestAccount] = [:]
     var data: JSONValue?
     var limit: Int?
@@ -13,7 +15,7 @@ struct SocialRequest: Decodable, Sendable {
     var network: String?
     var thread: String?
     var raw: Bool?
-    /// When, of a post for later.
+    /// The time of a scheduled post.
     var at: Date?
 
     private enum CodingKeys: String, CodingKey { case meta, data, limit, cursor, network, thread, raw, at }
@@ -36,7 +38,7 @@ struct SocialRequest: Decodable, Sendable {
                     try !requested.decodeNil(forKey: key)
                 else { continue }
                 let account = try requested.decode(RequestAccount.self, forKey: key)
-                // As the seed shows it: a network that is not used has empty texts.
+                // The seed's example has empty strings for a network that is not used.
                 if !account.accessToken.isEmpty { meta[network] = account }
             }
         }
@@ -50,7 +52,7 @@ struct SocialRequest: Decodable, Sendable {
     }
 }
 
-/// An account as `meta` gives it.
+/// An account in `meta`.
 struct RequestAccount: Decodable, Sendable {
     var accessToken: String
     var accessTokenSecret: String?

@@ -3,7 +3,7 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves `/stream`: what changes on somebody's networks, as it does.
+/// The route of `/stream`: the changes on a user's networks as server-sent events.
 struct StreamRoutes {
     let realtime: RealtimeModule
 
@@ -12,7 +12,7 @@ struct StreamRoutes {
     }
 
     func stream(request: Request, context: UserContext) async throws -> Response {
-        // Who asks for the head alone is told that there is a stream, and takes no place.
+        // A HEAD request only confirms that the route exists, and does not open a stream.
         guard request.method == .get else { return EventStreamResponse.head }
         let stream = try await realtime.stream(for: context.identity, after: request.lastEventID())
         return EventStreamResponse(stream, writeTimeout: realtime.settings.writeTimeout).response(to: request)

@@ -4,9 +4,9 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Serves `/webhooks`: what networks call.
+/// The routes of `/webhooks`, which networks call.
 struct WebhookRoutes {
-    /// Bytes of a delivery: networks put many changes into one.
+    /// The maximum size of a delivery in bytes; networks combine many changes in a delivery.
     private static let maximumDelivery = 1_048_576
 
     let webhooks: Webhooks
@@ -29,7 +29,7 @@ struct WebhookRoutes {
     func record(request: Request, context: SuiteContext) async throws -> JSONResponse<[String: Bool]> {
         let network = try context.network()
         var request = request
-        // The signature is over the bytes as they came.
+        // The signature covers the original bytes of the body.
         let body = try await request.collectBody(upTo: Self.maximumDelivery)
         let headers = request.headers.map { ($0.name.canonicalName, $0.value) }
         let delivery = WebhookDelivery(headers: Dictionary(headers) { first, _ in first }, body: body)

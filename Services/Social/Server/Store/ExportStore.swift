@@ -3,8 +3,9 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What social keeps of somebody, out of all its tables, for his export; of linked accounts not the tokens, which are keys to
-/// them.
+/// The queries for a user's data export.
+///
+/// The tokens of linked accounts are left out, because they grant access.
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -23,7 +24,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// With what became of each on every network.
+    /// Returns the posts with their results on every network.
     func posts(of user: User.ID) async throws -> [JSONValue] {
         try await ExportPages.all(
             """
@@ -43,7 +44,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The files of his posts by post and element, without their bytes.
+    /// Returns the files of the user's posts by post and element, without their bytes.
     func files(of user: User.ID) async throws -> [(post: UUID, element: String)] {
         try await db.all(
             """
@@ -55,15 +56,14 @@ struct ExportStore<Executor: PostgresExecutor> {
         ) { (try $0.uuid("post_id"), try $0.string("element")) }
     }
 
-    /// Nil where it has gone meanwhile.
+    /// Returns nil if the file was deleted in the meantime.
     func bytes(of file: (post: UUID, element: String)) async throws -> [UInt8]? {
         try await db.first(
             "SELECT bytes FROM post_media WHERE post_id = \(file.post) AND element = \(file.element)"
         ) { try $0.bytes("bytes") }
     }
 
-    /// What changed for him on his networks, as far as it is kept.
-    func changes(of user: User.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+    func changes(of user: User.ID, after position: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
             SELECT ARRAY[number] AS place, json_build_object(
@@ -71,7 +71,7 @@ struct ExportStore<Executor: PostgresExecutor> {
                 'at', \(unsafe: ExportPages.time("happened_at"))
             )::text AS row
             FROM changes
-            WHERE application_id = \(user.application) AND user_id = \(user.user) AND number > \(place?.first ?? 0)
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND number > \(position?.first ?? 0)
             ORDER BY number
             LIMIT \(ExportPages.limit)
             """,

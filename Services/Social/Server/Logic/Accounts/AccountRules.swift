@@ -4,20 +4,20 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// What an account that a client gives must be like.
+/// The validation rules of accounts that clients send.
 struct AccountRules: Sendable {
-    /// Of a token, in characters.
+    /// The maximum length of a token, in characters.
     private static let maximumToken = 8_192
-    /// Of an instance's address, in bytes.
+    /// The maximum length of an instance's address, in bytes.
     private static let maximumInstance = 512
 
     let hosts: AddressGuard
     let encryption: TokenEncryption
     let now: @Sendable () -> Date
 
-    /// The account that a draft describes.
+    /// Returns the account that a draft describes.
     ///
-    /// - Throws: `invalid`, naming the field after `prefix`.
+    /// - Throws: `invalid_field` with a field name that starts with `prefix`.
     func account(
         _ draft: LinkDraft,
         on network: Network,
@@ -46,7 +46,7 @@ struct AccountRules: Sendable {
         )
     }
 
-    /// The draft with what a client has encrypted decrypted.
+    /// Returns the draft with all encrypted values decrypted.
     private func decrypted(_ draft: LinkDraft, field prefix: String) throws -> LinkDraft {
         var draft = draft
         draft.accessToken = try encryption.open(draft.accessToken, field: prefix + "access_token")
@@ -58,7 +58,9 @@ struct AccountRules: Sendable {
         return draft
     }
 
-    /// Where an account lives, as `https://mastodon.example`; nil on networks of one place, where it may be said in vain.
+    /// Returns the account's server as `https://mastodon.example`.
+    ///
+    /// Networks with a single server ignore `text` and have nil.
     func instance(_ text: String?, on network: Network, field: String) throws -> String? {
         guard let text = Self.nonEmpty(text) else {
             guard network != .mastodon else { throw APIError.missing(field) }
@@ -69,16 +71,16 @@ struct AccountRules: Sendable {
         }
         guard [.mastodon, .bluesky].contains(network) else { return nil }
         guard let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
-            throw APIError.invalid(field, "an instance is given like mastodon.example")
+            throw APIError.invalid(field, "an instance is a host name such as mastodon.example")
         }
         guard hosts.mayConnect(origin) else {
-            let message = "an instance is a public host, reached over https, at port 443 or one from 1024"
+            let message = "an instance is a public host that uses https at port 443 or at a port from 1024"
             throw APIError.invalid(field, message)
         }
         return origin.url
     }
 
-    /// What somebody says that his account is called.
+    /// Returns the account id that a client sent; nil if it is empty.
     func id(_ text: String?, field: String) throws -> String? {
         try Self.check(text, field)
         return Self.nonEmpty(text)
@@ -86,11 +88,11 @@ struct AccountRules: Sendable {
 
     private static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Whatever goes into a header of HTTP: printable ASCII.
+    /// Checks a value that becomes part of an HTTP header: it must consist of printable ASCII.
     private static func check(_ text: String?, _ field: String) throws {
         guard let text else { return }
         guard text.utf8.count <= maximumToken, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw APIError.invalid(field, "\"\(field)\" has at most \(maximumToken) printable characters of ASCII")
+            throw APIError.invalid(field, "\"\(field)\" has at most \(maximumToken) printable ASCII characters")
         }
     }
 }

@@ -6,17 +6,17 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Links accounts by the networks' own consent pages (OAuth).
+/// Links accounts through the networks' consent pages (OAuth).
 ///
-/// What comes back is kept until the session that began asks for it with a one-time code: who is sent a link by somebody
-/// else and agrees links nothing to that other one.
+/// The network's redirect is stored until the session that started the flow sends a one-time code. A user who opens
+/// another user's consent link and agrees therefore links nothing to that other user.
 struct Authorizations: Sendable {
-    /// How long one may be away at a network, in seconds.
+    /// The time that a user has to agree on the network's page, in seconds.
     private static let lifetime: TimeInterval = 600
-    /// How many of one person may be under way.
+    /// The maximum number of pending authorizations of a user.
     private static let maximum = 20
 
-    /// What is remembered of somebody who is away, and then of what he came back with.
+    /// The stored state of a pending authorization; `query` is set by the network's redirect.
     private struct PendingAuthorization: Codable {
         var request: AuthorizationRequest
         var authorization: Authorization
@@ -26,12 +26,12 @@ struct Authorizations: Sendable {
     let database: PostgresPool
     let tokenCipher: TokenCipher
     let linking: Linking
-    /// `SOCIAL_REDIRECT_URLS`: where one may be sent back to.
+    /// `SOCIAL_REDIRECT_URLS`: the URLs to which users may be redirected.
     let redirectURLs: [String]
     let publicURL: String
     let now: @Sendable () -> Date
 
-    /// Where somebody goes to agree.
+    /// Starts an authorization; returns the network's consent page.
     func begin(
         _ draft: AuthorizationDraft,
         on network: Network,
@@ -40,7 +40,7 @@ struct Authorizations: Sendable {
         guard redirectURLs.contains(draft.redirectUrl) else {
             throw APIError.invalid(
                 "redirectUrl",
-                "the address is not among SOCIAL_REDIRECT_URLS",
+                "\"redirectUrl\" is not listed in SOCIAL_REDIRECT_URLS",
                 code: "unregistered_url"
             )
         }
@@ -79,12 +79,12 @@ struct Authorizations: Sendable {
         return AuthorizationPage(url: authorization.url)
     }
 
-    /// Somebody is back: where he goes on, with a one-time code or with what went wrong.
+    /// Handles the network's redirect; returns the URL to redirect to, with a one-time code or an error.
     func handleCallback(from network: Network, with query: [String: String]) async throws -> String {
         let store = AuthorizationStore(db: database)
         guard let state = query["state"], case let hash = Self.hash(state),
             let record = try await store.waiting(hash, on: network, now: now())
-        else { throw APIError.invalid("state", "nobody is awaited with this state", code: "unknown_state") }
+        else { throw APIError.invalid("state", "\"state\" is unknown or has expired", code: "unknown_state") }
         guard query["error"] == nil, query["denied"] == nil else {
             return Self.adding(["error": "access_denied", "network": network.rawValue], to: record.redirectURL)
         }
@@ -93,22 +93,24 @@ struct Authorizations: Sendable {
         let code = Self.random()
         let sealed = try tokenCipher.seal(payload, of: record.user, state: hash)
         guard try await store.save(sealed, codeHash: Self.hash(code), of: hash) else {
-            throw APIError.invalid("state", "nobody is awaited with this state", code: "unknown_state")
+            throw APIError.invalid("state", "\"state\" is unknown or has expired", code: "unknown_state")
         }
         return Self.adding(["code": code, "network": network.rawValue], to: record.redirectURL)
     }
 
-    /// Links what a code stands for; only the session that began has any use of it, and once.
+    /// Links the account of a one-time code, which only the session that started the authorization can use, and once.
     func complete(_ code: String, on network: Network, by identity: Identity) async throws -> NetworkStatus {
         let connector = try oauthConnector(network)
-        let record = try await AuthorizationStore(db: database).take(
+        let record = try await AuthorizationStore(db: database).redeem(
             codeHash: Self.hash(code),
             of: identity.user,
             session: identity.session,
             on: network,
             now: now()
         )
-        guard let record else { throw APIError.invalid("code", "the code is not this session's", code: "invalid_code") }
+        guard let record else {
+            throw APIError.invalid("code", "the code is unknown or has expired", code: "invalid_code")
+        }
         let payload: PendingAuthorization = try tokenCipher.open(
             record.payload,
             of: record.user,
@@ -135,22 +137,25 @@ struct Authorizations: Sendable {
         )
     }
 
-    /// What a network is told of this deployment that asks for it.
+    /// Returns the client metadata document of this deployment for a network.
     ///
-    /// - Throws: `notFound` where no network does.
+    /// - Throws: `client_metadata_not_found` if the network does not read such a document.
     func document(of network: Network) throws -> JSONValue {
         let connector = linking.connectors[network] as? any OAuthConnector
         do {
             if let document = try connector?.clientMetadata(callback: callback(of: network)) { return document }
         } catch is NetworkError {
-            // No server could ask for it here.
+            // No server can read the document of this deployment, so the error below is correct.
         }
-        throw APIError(.notFound, "client_metadata_not_found", "\(network.rawValue) knows nobody by a document")
+        throw APIError(
+            .notFound,
+            "client_metadata_not_found",
+            "\(network.rawValue) does not use a client metadata document"
+        )
     }
 
     private func callback(of network: Network) -> String { "\(publicURL)/networks/\(network.rawValue)/callback" }
 
-    /// Forgets who did not come back.
     func sweep() async throws {
         try await AuthorizationStore(db: database).delete(endedBefore: now())
     }
@@ -160,13 +165,13 @@ struct Authorizations: Sendable {
             throw APIError(
                 .unprocessable,
                 "authorization_not_supported",
-                "\(network.rawValue) is linked by its tokens alone"
+                "\(network.rawValue) has no consent page here; link it with tokens"
             )
         }
         return connector
     }
 
-    /// 43 characters that nobody guesses.
+    /// Returns 256 random bits as 43 characters.
     private static func random() -> String {
         Base64URL.encode(SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) })
     }

@@ -5,11 +5,11 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Links people's accounts to them, and unlinks them.
+/// Links users' network accounts, and unlinks them.
 struct Linking: Sendable {
-    /// Of an account's id on its network, in bytes: more than any has, and than an index takes.
+    /// The maximum length of an account's native id, in bytes: longer than any known id, and short enough for an index.
     private static let maximumID = 1_024
-    /// Of the address of a picture, in bytes.
+    /// The maximum length of an avatar's URL, in bytes.
     private static let maximumAddress = 2_048
 
     let database: PostgresPool
@@ -21,7 +21,7 @@ struct Linking: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Every network, linked or not, with what can be done there.
+    /// Returns the state of every network, linked or not, with the user's capabilities there.
     func list(of user: User.ID) async throws -> Page<NetworkStatus> {
         let records = try await AccountStore(db: database).all(of: user)
         return Page(
@@ -29,15 +29,15 @@ struct Linking: Sendable {
         )
     }
 
-    /// Links the account that the tokens are of, once the network has said whose they are.
+    /// Links the account of the tokens after the network has identified it.
     ///
-    /// - Throws: `unprocessable` for tokens that the network does not take; `unavailable` while it does not answer.
+    /// - Throws: `rejected_by_network` if the network does not accept the tokens; `unavailable` if it does not respond.
     func link(_ draft: LinkDraft, to network: Network, for user: User.ID) async throws -> NetworkStatus {
         let connector = try linkable(network)
         return try await save(rules.account(draft, on: network, of: user), by: connector)
     }
 
-    /// Asks whose the account is and keeps it.
+    /// Identifies the account at its network and stores it.
     func save(_ account: NetworkAccount, by connector: any Connector) async throws -> NetworkStatus {
         var account = account
         var source = Source(connector: connector, account: account)
@@ -49,11 +49,11 @@ struct Linking: Sendable {
         }
         if let id = account.id, !identity.matches(id) {
             let message =
-                "the tokens belong to another account than \"id\" names; leave \"id\" out or send its id or name"
+                "the tokens belong to a different account than \"id\"; omit \"id\", or send that account's id or name"
             throw APIError(.unprocessable, "account_mismatch", message, field: "id")
         }
         guard 1...Self.maximumID ~= identity.id.utf8.count else {
-            let reason = "it does not say whose the account is"
+            let reason = "the response does not identify the account"
             throw Self.apiError(NetworkError(.invalid, reason), of: connector.network)
         }
         account.apply(identity)
@@ -71,7 +71,7 @@ struct Linking: Sendable {
             linkedAt: now()
         )
         let supported = connector.accountCapabilities(of: account).supported
-        // Together: what is unlinked in between takes its watches along.
+        // One transaction, so that an unlink in between also deletes the polled lists.
         try await database.transaction { db in
             try await AccountStore(db: db).link(record)
             try await poller.begin(record, supported: supported, in: db)
@@ -80,7 +80,7 @@ struct Linking: Sendable {
         return status(of: connector.network, record, of: account.owner)
     }
 
-    /// Forgets an account, and has its network forget the tokens where it can be told to.
+    /// Unlinks an account and revokes its tokens if the network supports it.
     func unlink(_ network: Network, of user: User.ID) async throws -> NetworkStatus {
         let connector = try linkable(network)
         if let record = try await AccountStore(db: database).unlink(network, of: user) {
@@ -89,7 +89,7 @@ struct Linking: Sendable {
         return status(of: network, nil, of: user)
     }
 
-    /// Gone here in any case: that the network could not be told is noted, and ends with the tokens.
+    /// Revokes the tokens of an account that is already unlinked here; a failure is only logged, as tokens expire.
     private func revokeTokens(_ record: AccountRecord, by connector: any Connector) async {
         do {
             let account = NetworkAccount(
@@ -103,24 +103,24 @@ struct Linking: Sendable {
             await unsubscribe(account, by: connector)
             try await within(.seconds(3)) { try await connector.revoke(account) }
         } catch {
-            logFailure("tokens could not be revoked", record.network, error)
+            logFailure("token revocation failed", record.network, error)
         }
     }
 
-    /// - Throws: `unprocessable` for a network that nobody links.
+    /// - Throws: `always_linked` for `roost`; `not_available` for a network without a connector.
     func linkable(_ network: Network) throws -> any Connector {
         guard network != .roost else {
-            throw APIError(.unprocessable, "always_linked", "roost is the suite itself, and always linked")
+            throw APIError(.unprocessable, "always_linked", "roost is always linked")
         }
         guard let connector = connectors[network] else {
-            throw APIError(.unprocessable, "not_available", "\(network.rawValue) is not available here")
+            throw APIError(.unprocessable, "not_available", "\(network.rawValue) is not available in this deployment")
         }
         return connector
     }
 
     private func status(of network: Network, _ record: AccountRecord?, of user: User.ID) -> NetworkStatus {
-        // Twitter's API version depends on the kind of token. Tokens that cannot be decrypted have no capabilities to lose:
-        // such an account must be linked again.
+        // Twitter's API version depends on the kind of token. An account whose tokens cannot be decrypted must be
+        // linked again, so the capabilities without tokens are correct for it.
         let tokens = record.flatMap { try? tokenCipher.open($0.tokens, of: $0.user, on: $0.network) }
         let account = NetworkAccount(
             owner: user,
@@ -150,7 +150,7 @@ struct Linking: Sendable {
         )
     }
 
-    /// Why each missing capability is missing, by a stable code.
+    /// Returns the reason code of each missing capability.
     private static func codes(
         of accountCapabilities: AccountCapabilities,
         _ connector: (any Connector)?,
@@ -161,13 +161,19 @@ struct Linking: Sendable {
         return Dictionary(uniqueKeysWithValues: codes)
     }
 
-    /// What somebody who links is told of a network's refusal.
+    /// Returns the API error for a network error while linking.
     static func apiError(_ error: NetworkError, of network: Network) -> APIError {
         switch error.kind {
         case .transient, .unknownOutcome: .unavailable(network.rawValue, retryAfter: 5)
         case .rateLimited:
-            APIError(.rateLimited, "network_rate_limited", "\(network.rawValue) has had enough for now", retryAfter: 60)
-        default: APIError(.unprocessable, "rejected_by_network", "\(network.rawValue) says: \(error.reason)")
+            APIError(
+                .rateLimited,
+                "network_rate_limited",
+                "\(network.rawValue) limits the request rate; try again later",
+                retryAfter: 60
+            )
+        default:
+            APIError(.unprocessable, "rejected_by_network", "\(network.rawValue) rejected the request: \(error.reason)")
         }
     }
 }

@@ -5,11 +5,11 @@ import Postgres
 import ServiceHost
 import SocialAPI
 
-/// Renews tokens that end, once for all who need them at the same time, on all instances.
+/// Renews expiring tokens, only once for concurrent requests on all instances.
 ///
-/// A network that rotates refresh tokens takes each once: two that renew side by side would look to it like a theft.
+/// A network that rotates refresh tokens accepts each one once, and treats a second concurrent use as theft.
 final class Renewals: Sendable {
-    /// How long one renewal may take, in seconds; after that another instance may try.
+    /// The maximum duration of a renewal, in seconds; after that another instance may try.
     private static let timeout: TimeInterval = 15
 
     private let database: PostgresPool
@@ -33,7 +33,7 @@ final class Renewals: Sendable {
         self.now = now
     }
 
-    /// Whether the tokens end so soon that they are renewed before they are used.
+    /// Returns whether the tokens expire so soon that they must be renewed before use.
     func isDue(_ source: Source) -> Bool {
         guard source.record != nil, let lead = source.connector.renewal, let end = source.account.tokens.expiresAt
         else {
@@ -42,12 +42,12 @@ final class Renewals: Sendable {
         return end.timeIntervalSince(now()) < lead
     }
 
-    /// The account with tokens that follow those given.
+    /// Returns the account with renewed tokens.
     ///
-    /// - Throws: `NetworkError`: `auth` where only the person can help, which is noted; `transient` where it is worth
-    ///   another try.
+    /// - Throws: `NetworkError`: `auth` if the user must link the account again, which is recorded; `transient` if
+    ///   a retry can succeed.
     func renewed(_ source: Source) async throws -> Source {
-        guard let record = source.record else { throw NetworkError(.auth, "the tokens are not taken (any more)") }
+        guard let record = source.record else { throw NetworkError(.auth, "the network does not accept the tokens") }
         let key = source.key
         let task = current.withLock { current in
             if let task = current[key] { return task }
@@ -76,7 +76,7 @@ final class Renewals: Sendable {
         let tokens = source.account.tokens.renewed(by: fresh)
         let sealed = try sources.tokenCipher.seal(tokens, of: record.user, on: record.network)
         _ = try await store.renew(record, with: sealed, expiresAt: tokens.expiresAt)
-        // Linked anew in between: then those tokens are the ones to use.
+        // If the user linked the account again in between, the row has newer tokens.
         return try await reread(record)
     }
 
@@ -91,27 +91,27 @@ final class Renewals: Sendable {
         guard error.kind == .auth else {
             let isOver = source.account.tokens.expiresAt.map { $0 <= now() } ?? false
             try await AccountStore(db: database).settle(record, as: isOver ? .expired : .linked)
-            logger.notice("tokens could not be renewed", metadata: metadata)
+            logger.notice("token renewal failed", metadata: metadata)
             throw NetworkError(.transient, "the tokens could not be renewed yet", code: error.code)
         }
         try await requireReauthentication(record)
         throw error
     }
 
-    /// Notes that only the user can help with these tokens, and publishes that once.
+    /// Records that the user must link the account again; the change is published once.
     func requireReauthentication(_ record: AccountRecord) async throws {
         try await changeLog.requireReauthentication(record)
-        logger.notice("an account must be linked anew", metadata: ["network": "\(record.network.rawValue)"])
+        logger.notice("account must be linked again", metadata: ["network": "\(record.network.rawValue)"])
     }
 
-    /// What another instance makes of it.
+    /// Waits until the instance that has claimed the renewal is done; returns its result.
     private func waitForOtherInstance(_ record: AccountRecord) async throws -> Source {
         let start = now()
-        // It ends with the other's claim at the latest.
+        // The other instance's claim ends after the same time.
         while now().timeIntervalSince(start) < Self.timeout {
             let latest = try await reread(record)
             if latest.record?.version != record.version { return latest }
-            if latest.record?.state == .reauthenticate { throw NetworkError(.auth, "the account must be linked anew") }
+            if latest.record?.state == .reauthenticate { throw NetworkError(.auth, "the account must be linked again") }
             try await Task.sleep(for: .milliseconds(100))
         }
         throw NetworkError(.transient, "the tokens are being renewed")
@@ -120,13 +120,13 @@ final class Renewals: Sendable {
     private func reread(_ record: AccountRecord) async throws -> Source {
         guard let latest = try await AccountStore(db: database).account(of: record.user, on: record.network),
             let source = try sources.source(of: latest)
-        else { throw NetworkError(.auth, "the account is not linked any more") }
+        else { throw NetworkError(.auth, "the account is no longer linked") }
         return source
     }
 }
 
 extension NetworkTokens {
-    /// What was given in the place of these; what the answer lacks, or has empty, stays as it was.
+    /// Returns these tokens updated with a renewal's response; a value that the response lacks or has empty is kept.
     func renewed(by fresh: NetworkTokens) -> NetworkTokens {
         func nonEmpty(_ new: String?, _ old: String?) -> String? { new.flatMap { $0.isEmpty ? nil : $0 } ?? old }
         return NetworkTokens(

@@ -3,19 +3,19 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// An account that something is asked of, with who asks its network.
+/// An account to read from or post to, with the connector of its network.
 struct Source: Sendable {
     var connector: any Connector
     var account: NetworkAccount
-    /// What it is kept as; nil where the tokens came with the request, and for the suite itself.
+    /// The linked account's row; nil if the tokens came with the request, and for `roost`.
     var record: AccountRecord?
 
     var network: Network { connector.network }
 
-    /// The part of the network that it lives in; circuits and budgets are kept for each.
+    /// The server of the account; circuit breakers and budgets are per server.
     var host: NetworkHost { NetworkHost(network: network, instance: account.instance) }
 
-    /// What tells these tokens' account from all others, without saying them.
+    /// A cache key that identifies these tokens and their owner without containing the tokens.
     var key: String {
         let proof =
             record.map { "v\($0.version) \($0.linkedAt.timeIntervalSince1970)" }
@@ -25,7 +25,7 @@ struct Source: Sendable {
     }
 }
 
-/// A network, or one of its many places.
+/// A network, or a single server of a network with many servers.
 struct NetworkHost: Hashable, Sendable {
     var network: Network
     var instance: String?

@@ -4,13 +4,13 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Finds out which accounts a request is about: those that came with it, those that are linked, and the suite itself.
+/// Finds the accounts for a request: those in the request, the linked ones and `roost`.
 struct Sources: Sendable {
     let database: PostgresPool
     let tokenCipher: TokenCipher
     let connectors: Connectors
 
-    /// All of somebody's, in the networks' order.
+    /// Returns all accounts of the caller in the order of the networks.
     func all(for caller: Caller) async throws -> [Source] {
         let records = try await AccountStore(db: database).all(of: caller.user)
         return try connectors.all.compactMap { connector in
@@ -19,7 +19,7 @@ struct Sources: Sendable {
             }
             if connector.network == .roost { return Source(connector: connector, account: caller.roostAccount) }
             guard let record = records.first(where: { $0.network == connector.network }) else { return nil }
-            return try source(of: record, asked: connector)
+            return try source(of: record, by: connector)
         }
     }
 
@@ -31,20 +31,20 @@ struct Sources: Sendable {
         return source
     }
 
-    /// Nil for a network that is not linked.
+    /// Returns nil if the network is not linked.
     func found(_ network: Network, for caller: Caller) async throws -> Source? {
         try await all(for: caller).first { $0.network == network }
     }
 
     func source(of record: AccountRecord) throws -> Source? {
         guard let connector = connectors[record.network] else { return nil }
-        return try source(of: record, asked: connector)
+        return try source(of: record, by: connector)
     }
 
-    /// Tokens that no key here opens are as none: the account waits for its person, and the others are read.
+    /// An account whose tokens cannot be decrypted must be linked again; the user's other accounts still work.
     private func source(
         of record: AccountRecord,
-        asked connector: any Connector
+        by connector: any Connector
     ) throws -> Source {
         var record = record
         var tokens = NetworkTokens(access: "")
@@ -65,15 +65,15 @@ struct Sources: Sendable {
     }
 }
 
-/// Who asks, and the accounts that came with his request.
+/// The user of a request, with the accounts in the request.
 struct Caller: Sendable {
     var user: User.ID
-    /// What he came with, by which the suite's own services know him; empty in background work.
+    /// The caller's credential for the suite's own services; empty in background work.
     var credential = ""
-    /// The accounts of `meta`: they serve this request alone.
+    /// The accounts in the request's `meta`; they are used for this request only.
     var requestAccounts: [Network: NetworkAccount] = [:]
 
-    /// His account on the suite itself.
+    /// The caller's account on Roost itself.
     var roostAccount: NetworkAccount {
         NetworkAccount(owner: user, id: user.user, tokens: NetworkTokens(access: credential))
     }

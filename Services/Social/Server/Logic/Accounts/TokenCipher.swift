@@ -3,11 +3,11 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Seals what networks gave for people, so that neither the database nor a row copied to another owner opens it.
+/// Encrypts network tokens and binds them to their owner: a row copied to another owner cannot be decrypted.
 struct TokenCipher: Sendable {
     let encryptor: TokenEncryptor
 
-    /// The tokens of linked accounts.
+    /// The encrypted column of linked accounts, for key rotation.
     static let encrypted = Reencryption.Column(
         "accounts",
         value: "tokens",
@@ -26,7 +26,7 @@ struct TokenCipher: Sendable {
         return try WireJSON.decoder().decode(NetworkTokens.self, from: bytes)
     }
 
-    /// Seals what is to be remembered of somebody who was sent to a network.
+    /// Encrypts the state of a pending authorization.
     func seal(_ value: some Encodable, of user: User.ID, state: Data) throws -> TokenEncryptor.EncryptedValue {
         try encryptor.seal(WireJSON.encoder().encode(value), for: Self.owner("authorizations", user, state))
     }
@@ -45,7 +45,7 @@ struct TokenCipher: Sendable {
         name([table, Base64URL.encode(state), user.application, user.user])
     }
 
-    /// Each part after its length, so that no two owners have one name.
+    /// Joins the parts with their lengths, so that different parts never give the same name.
     private static func name(_ parts: [String]) -> String {
         parts.map { "\($0.utf8.count):\($0)" }.joined(separator: "/")
     }

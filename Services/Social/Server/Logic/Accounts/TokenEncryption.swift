@@ -6,10 +6,10 @@ import Wire
 /// Decrypts tokens that clients send encrypted: JWE in compact serialization, `ECDH-ES` on P-256 with `A256GCM`
 /// (RFC 7516, RFC 7518 section 4.6).
 ///
-/// The private keys are derived from `TOKEN_ENCRYPTION_KEY`, so all instances have the same keys and none is stored. The
-/// first key is published. The others decrypt what was encrypted before the setting's first key was replaced.
+/// All instances derive the same private keys from `TOKEN_ENCRYPTION_KEY`, so no key is stored. The first key is
+/// published. The others decrypt values that were encrypted before the setting got a new first key.
 struct TokenEncryption: Sendable {
-    /// Of an encrypted token, in characters: a token of 8,192 characters with its header fits.
+    /// The maximum length of an encrypted token, in characters: a token of 8,192 characters with its header fits.
     static let maximumLength = 16_384
     private static let maximumHeader = 2_048
     private static let algorithm = "ECDH-ES"
@@ -29,11 +29,11 @@ struct TokenEncryption: Sendable {
         }
     }
 
-    /// A derived value is no private key of P-256 once in 2^32 times; then the next candidate is.
+    /// Returns the first candidate that is a valid private key of P-256; a derived value is invalid once in 2^32 times.
     private static func key(from candidates: [SymmetricKey]) throws -> Key {
         for candidate in candidates {
             let bytes = candidate.withUnsafeBytes { Data($0) }
-            // Silence: the next candidate is tried.
+            // The error is ignored because the next candidate is tried.
             guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: bytes) else { continue }
             return Key(id: thumbprint(of: key.publicKey), privateKey: key)
         }
@@ -52,10 +52,10 @@ struct TokenEncryption: Sendable {
         return .object(["keys": .array(Array(keys))])
     }
 
-    /// Returns a text decrypted where it is a JWE, and otherwise as it is.
+    /// Returns the decrypted text if `text` is a JWE, and otherwise `text` itself.
     ///
-    /// - Throws: `malformed_token_encryption` for a JWE that cannot be decrypted, `unknown_encryption_key` for one that was
-    ///   encrypted with another key.
+    /// - Throws: `malformed_token_encryption` for a JWE that cannot be decrypted; `unknown_encryption_key` for one
+    ///   that was encrypted with another key.
     func open(_ text: String, field: String) throws -> String {
         guard text.utf8.count <= Self.maximumLength, let message = EncryptedMessage(text, Self.maximumHeader) else {
             return text
@@ -67,14 +67,14 @@ struct TokenEncryption: Sendable {
             let supported = "\(Self.algorithm) with \(Self.contentEncryption), without compression"
             throw Self.malformed(field, "an encrypted token uses \(supported)")
         }
-        let named = header["kid"]?.text
-        let candidates = keys.filter { named == nil || $0.id == named }
+        let keyID = header["kid"]?.text
+        let candidates = keys.filter { keyID == nil || $0.id == keyID }
         guard !candidates.isEmpty else {
             let reason = "the token was encrypted with a key that is not in use; get the key from GET /networks/keys"
             throw APIError.invalid(field, reason, code: "unknown_encryption_key")
         }
         for key in candidates {
-            // Silence: without `kid` every key is tried, and the error below says that none fits.
+            // The error is ignored: without `kid` every key is tried, and the error below reports that none fits.
             guard let plain = try? message.decrypt(with: key.privateKey, for: Self.contentEncryption) else { continue }
             guard let text = String(bytes: plain, encoding: .utf8) else { break }
             return text
@@ -94,7 +94,7 @@ struct TokenEncryption: Sendable {
         ]
     }
 
-    /// RFC 7638: the members in alphabetical order, without white space.
+    /// Returns the thumbprint of RFC 7638: the hash of the members in alphabetical order without white space.
     private static func thumbprint(of key: P256.KeyAgreement.PublicKey) -> String {
         let (x, y) = (
             Base64URL.encode(key.rawRepresentation.prefix(32)), Base64URL.encode(key.rawRepresentation.suffix(32))
@@ -111,11 +111,11 @@ private struct EncryptedMessage {
     let header: JSONValue
     private let parts: [Substring]
 
-    /// Nil for a text that is no JWE: a token of another form.
+    /// Returns nil for a text that is not a JWE, such as a plain token.
     init?(_ text: String, _ maximumHeader: Int) {
         parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].utf8.count <= maximumHeader, let bytes = Base64URL.decode(parts[0]),
-            // Silence: a text whose first part is no JSON is no JWE.
+            // The error is ignored: a text whose first part is not JSON is not a JWE.
             let header = try? JSONParser.parse(bytes), header["alg"]?.text != nil, header["enc"]?.text != nil
         else { return nil }
         self.header = header
@@ -138,7 +138,7 @@ private struct EncryptedMessage {
         return try AES.GCM.open(box, using: contentKey, authenticating: Data(parts[0].utf8))
     }
 
-    /// The sender's key; a point that is not on the curve is refused.
+    /// Returns the sender's ephemeral key; throws for a point that is not on the curve.
     private func ephemeralKey() throws -> P256.KeyAgreement.PublicKey {
         let key = header["epk"]
         guard key?["kty"]?.text == "EC", key?["crv"]?.text == "P-256",
@@ -164,7 +164,7 @@ enum ConcatKDF {
         partyU: Data,
         partyV: Data
     ) -> SymmetricKey {
-        // One round gives 256 bits.
+        // One round of SHA-256 gives 256 bits.
         var input = bytes(of: 1)
         input.append(secret)
         for part in [Data(algorithm.utf8), partyU, partyV] {

@@ -4,12 +4,12 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// The events of other services about users: account deletions, and devices of push.
+/// The handlers of other services' events about users: account deletions and changes of push devices.
 struct UserEventHandlers: Sendable {
     let deletionConfirmations: DeletionConfirmations
     let now: @Sendable () -> Date
 
-    /// The tables with data of users, in the order in which they are cleared of an application.
+    /// The tables with user data, in the order in which the deletion of an application clears them.
     static let tables = [
         "accounts", "authorizations", "posts", "changes", "change_logs", "follow_imports", "user_presence",
     ]

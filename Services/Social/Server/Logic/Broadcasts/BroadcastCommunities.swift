@@ -2,13 +2,13 @@ import Postgres
 import SocialAPI
 import Wire
 
-/// The operator's list of official communities, and the communities that broadcasts were seen to come from.
+/// The operator's list of official communities, and the communities in which broadcasts were found.
 ///
-/// Every request reads the database, so that a change is effective in all instances at once.
+/// Every request reads the database, so a change takes effect in all instances immediately.
 struct BroadcastCommunities: Sendable {
-    /// As long as names of communities on Reddit may be, and somewhat longer.
+    /// The allowed lengths of a community's name: a little more than Reddit allows.
     private static let lengths = 2...50
-    /// How many communities the operator may list.
+    /// The maximum number of communities in the operator's list.
     private static let maximum = 1_000
 
     let database: PostgresPool
@@ -18,29 +18,29 @@ struct BroadcastCommunities: Sendable {
         Page(try await BroadcastCommunityStore(db: database).all())
     }
 
-    /// Adds a community to the list; one that is there becomes official.
+    /// Adds a community to the list; a community that was only found through a broadcast becomes official.
     ///
     /// - Throws: `invalid_field` for a name that no community can have.
     func add(_ name: String) async throws -> BroadcastCommunity {
         guard Self.lengths.contains(name.utf8.count), name.utf8.allSatisfy(Self.isLetter) else {
-            let message = "A community's name has 2 to 50 letters, digits or underscores, without r/ before it."
+            let message = "a community's name has 2 to 50 letters, digits or underscores, without r/"
             throw APIError.invalid("name", message)
         }
         return try await database.transaction { db in
             let store = BroadcastCommunityStore(db: db)
             guard try await store.countOfficial() < Self.maximum else {
-                throw APIError(.unprocessable, "too_many", "The list has at most \(Self.maximum) communities.")
+                throw APIError(.unprocessable, "too_many", "the list has at most \(Self.maximum) communities")
             }
             return try await store.add(name)
         }
     }
 
-    /// Removes a community; broadcasts from there do not bring it back.
+    /// Removes a community from the list; later broadcasts do not add it again.
     ///
-    /// - Throws: `community_not_found` for a community that is not listed.
+    /// - Throws: `community_not_found` for a community that is not in the list.
     func remove(_ name: String) async throws {
         guard try await BroadcastCommunityStore(db: database).hide(name) else {
-            throw APIError(.notFound, "community_not_found", "There is no such community in the list.")
+            throw APIError(.notFound, "community_not_found", "there is no such community in the list")
         }
     }
 

@@ -6,18 +6,18 @@ import PushAPI
 import ServiceHost
 import SocialAPI
 
-/// Asks what is live, once for everybody and all instances, and has followers told of each new stream once.
+/// Polls the live broadcasts, once for all users and instances, and publishes each new stream once.
 ///
-/// Whoever sets the time of the next round asks this time. What was found, that a stream was told, and the event that tells
-/// push of it are one transaction; push knows an event and a stream that come again.
+/// The instance that sets the time of the next poll runs this one. The broadcasts, the notified marks and the events
+/// for push are written in one transaction. Push ignores an event or a stream that it receives again.
 struct BroadcastPoller: Sendable {
-    /// From one round to the next, in seconds.
+    /// The time from one poll to the next, in seconds.
     static let interval: TimeInterval = 5
-    /// The longest pause while nothing comes back.
+    /// The longest pause after failed polls, in seconds.
     private static let longestPause: TimeInterval = 60
-    /// A stream that began longer ago is no news when it is first seen, as at the first start of all.
+    /// The maximum age of a new stream, in seconds; an older one is not published, such as after the very first start.
     private static let maximumAge: TimeInterval = 900
-    /// How long the beginning of a stream may be missing before the time when it was first seen stands for it.
+    /// The time in which Reddit may add a stream's start, in seconds; then the time of the first poll with it is used.
     private static let gracePeriod: TimeInterval = 8
     private static let retention: TimeInterval = 30 * 86_400
 
@@ -27,7 +27,7 @@ struct BroadcastPoller: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Asks if it is time and nobody else does.
+    /// Polls if a poll is due and no other instance has claimed it.
     func round() async throws {
         let begin = now()
         let store = BroadcastStore(db: database)
@@ -43,7 +43,7 @@ struct BroadcastPoller: Sendable {
             Self.count("failed")
             let pause = min(Self.longestPause, Self.interval * Double(1 << min(round.failures, 4)))
             try await store.fail(round, next: begin.addingTimeInterval(pause))
-            logger.notice("broadcasts not answered", metadata: ["reason": "\(Self.reason(error))"])
+            logger.notice("poll of broadcasts failed", metadata: ["reason": "\(Self.reason(error))"])
             return
         }
         Self.count("answered")
@@ -67,7 +67,7 @@ struct BroadcastPoller: Sendable {
         if notified > 0 { Counter(label: "roost_social_broadcasts_notified_total").increment(by: notified) }
     }
 
-    /// Writes an event for each stream that is new; answers how many.
+    /// Writes an event for each new stream; returns the number of events.
     private func markNotified(_ broadcasts: [Broadcast], in db: PostgresTransaction, at time: Date) async throws -> Int
     {
         let store = BroadcastStore(db: db)
@@ -76,7 +76,7 @@ struct BroadcastPoller: Sendable {
         var newBroadcasts: [String: BroadcastLive] = [:]
         for broadcast in broadcasts where broadcast.state == .live {
             guard let firstSeen = seen[broadcast.id] else { continue }
-            // It is there before Reddit says when it began, or whose it is.
+            // Reddit lists a stream before it provides the start or the broadcaster.
             let isLate = time.timeIntervalSince(firstSeen) >= Self.gracePeriod
             guard let began = broadcast.startedAt ?? (isLate ? firstSeen : nil) else { continue }
             guard let broadcaster = broadcast.broadcaster else {

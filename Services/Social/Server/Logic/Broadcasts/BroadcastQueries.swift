@@ -6,26 +6,23 @@ import ServiceClient
 import SocialAPI
 import Wire
 
-/// What people get to see of broadcasts.
 struct BroadcastQueries: Sendable {
-    /// The most that a list has.
     private static let limit = 500
-    /// After so many seconds without an answer nobody knows what is live.
+    /// The time in seconds after which the last successful poll is too old to say what is live.
     private static let staleness: TimeInterval = 60
-    /// The most favourites that a list looks at.
     private static let favouritePages = 50
 
-    /// Whether there is anybody to ask what is live.
+    /// Whether a source of broadcasts is configured.
     let isPolled: Bool
     let database: PostgresPool
-    /// Nil where nobody keeps favourites.
+    /// Nil if push, which stores the favourites, is not configured.
     let push: ServiceClient?
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Favourites first, and then by watchers.
+    /// Returns the live broadcasts: favourites first, then by number of viewers.
     ///
-    /// - Throws: `unavailable` where it is not known what is live.
+    /// - Throws: `unavailable` if the last successful poll is too old.
     func live(for caller: Caller) async throws -> Page<Broadcast> {
         guard isPolled else { return Page([]) }
         let store = BroadcastStore(db: database.reads)
@@ -33,7 +30,7 @@ struct BroadcastQueries: Sendable {
             throw APIError.unavailable("Reddit's list of broadcasts")
         }
         let all = try await store.live(limit: Self.limit)
-        // Favourites are looked for only where there is something to mark.
+        // The favourites are read only if there are broadcasts to mark.
         guard !all.isEmpty, let favourites = await favourites(of: caller) else { return Page(all) }
         let marked = all.map { $0.marked(by: favourites) }
         return Page(marked.filter { $0.favourite == true } + marked.filter { $0.favourite != true })
@@ -42,7 +39,7 @@ struct BroadcastQueries: Sendable {
     func show(_ id: String, for caller: Caller) async throws -> Broadcast {
         let name = id.hasPrefix("t3_") ? id : "t3_\(id)"
         guard let broadcast = try await BroadcastStore(db: database.reads).find(name) else {
-            throw APIError(.notFound, "broadcast_not_found", "no such broadcast")
+            throw APIError(.notFound, "broadcast_not_found", "there is no such broadcast")
         }
         guard let broadcaster = broadcast.broadcaster, let push else { return broadcast }
         var shown = broadcast
@@ -57,7 +54,7 @@ struct BroadcastQueries: Sendable {
         return shown
     }
 
-    /// The folded names of somebody's favourites; nil where push does not answer, for a list is better than none.
+    /// Returns the folded names of the caller's favourites; nil if push fails, so that the list is shown without marks.
     private func favourites(of caller: Caller) async -> Set<String>? {
         guard let push else { return nil }
         let client = PreferencesClient(push.authorized(as: caller.credential))
@@ -78,7 +75,7 @@ struct BroadcastQueries: Sendable {
     }
 
     private func logFailure(_ error: any Error) {
-        logger.notice("favourites not known", metadata: ["error": "\(error)"])
+        logger.notice("favourites unavailable", metadata: ["error": "\(error)"])
     }
 }
 

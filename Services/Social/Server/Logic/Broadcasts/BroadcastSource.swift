@@ -4,9 +4,9 @@ import NIOCore
 import SocialAPI
 import Wire
 
-/// Asks Reddit what is live: `GET /broadcasts` of `strapi.reddit.com` (seed rpan), without anybody's token.
+/// The client for Reddit's live broadcasts: `GET /broadcasts` of `strapi.reddit.com` (seed rpan), without a user's
+/// token.
 struct BroadcastSource: Sendable {
-    /// Why there is no list.
     struct Failure: Error {
         let reason: String
     }
@@ -14,10 +14,10 @@ struct BroadcastSource: Sendable {
     /// `RPAN_URL`, without a slash at the end.
     let baseURL: String
     let http: any NetworkHTTP
-    /// How long an answer may take; shorter than the time between two.
+    /// The timeout of a request; shorter than the interval between polls.
     var timeout: Duration = .seconds(4)
 
-    /// All that is on the list; none that cannot be read.
+    /// Returns all broadcasts in the list, without entries that cannot be parsed.
     func live() async throws -> [Broadcast] {
         var request = NetworkRequest(.get, "\(baseURL)/broadcasts?page_size=100")
         request.headers[.cacheControl] = "no-cache"
@@ -26,24 +26,24 @@ struct BroadcastSource: Sendable {
         request.timeout = timeout
         let response = try await http.send(request)
         guard response.status == 200 else { throw Failure(reason: "status \(response.status)") }
-        let answer: JSONValue
+        let document: JSONValue
         do {
-            answer = try JSONParser.parse(response.body.readableBytesView, repairing: true)
+            document = try JSONParser.parse(response.body.readableBytesView, repairing: true)
         } catch {
             throw Failure(reason: "not JSON")
         }
-        // What is wrong is said in the body, with status 200.
-        guard answer["status"]?.text == "success", case .array(let items)? = answer["data"] else {
-            throw Failure(reason: answer["data"]?.text ?? answer["status"]?.text ?? "no list")
+        // Reddit reports an error in the body with status 200.
+        guard document["status"]?.text == "success", case .array(let items)? = document["data"] else {
+            throw Failure(reason: document["data"]?.text ?? document["status"]?.text ?? "no list")
         }
         return items.compactMap { Broadcast(strapi: $0) }
     }
 }
 
 extension Broadcast {
-    /// Reads an entry: snake_case outside, camelCase inside of `post`.
+    /// Creates a broadcast from an entry, whose fields are in snake_case outside `post` and in camelCase inside it.
     ///
-    /// Nil for one without id or stream. Numbers come as whole ones and as floats.
+    /// Returns nil for an entry without id or stream. Reddit sends numbers as integers and as floats.
     init?(strapi item: JSONValue) {
         guard let post = item["post"], let stream = item["stream"], let id = post["id"]?.text,
             1...64 ~= id.utf8.count

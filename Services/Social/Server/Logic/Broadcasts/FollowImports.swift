@@ -5,16 +5,17 @@ import PushAPI
 import SocialAPI
 import Wire
 
-/// Makes favourites of those whom somebody follows on Reddit: at his word, and once a day by itself.
+/// Adds the Reddit users that a user follows as favourites: on request, and once a day in the background.
 ///
-/// Push keeps favourites, and whom somebody has removed: those do not come back, and no setting is touched.
+/// Push stores the favourites, and which of them the user removed. An import does not add removed favourites again, and
+/// changes no settings.
 struct FollowImports: Sendable {
-    /// From one look to the next by itself, in seconds.
+    /// The time between background imports of a user, in seconds.
     private static let interval: TimeInterval = 86_400
-    /// The same after one that failed.
+    /// The time until the next attempt after a failure, in seconds.
     private static let pauseAfterFailure: TimeInterval = 3_600
     private static let batch = 10
-    /// Pages that are read at most: of a hundred, people and communities.
+    /// The maximum number of pages to read, each with up to 100 users and communities.
     private static let pages = 50
 
     let sources: Sources
@@ -24,7 +25,7 @@ struct FollowImports: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// - Throws: `notFound` where Reddit is not linked; what Reddit or push cannot do.
+    /// - Throws: `not_linked` if Reddit is not linked; the errors of Reddit and push.
     func run(for caller: Caller) async throws -> FollowImport {
         let found = try await follows(of: caller)
         var added: [String] = []
@@ -37,12 +38,13 @@ struct FollowImports: Sendable {
         return FollowImport(found: found.count, added: added)
     }
 
-    /// Does it for some of those whose turn it is.
+    /// Runs the imports that are due, in batches.
     func runDue() async throws {
         let store = FollowImportStore(db: database)
         while !Task.isCancelled {
             let time = now()
-            // If this instance is gone before it is done, it is somebody's turn again as after a failure.
+            // If this instance crashes during the import, another one tries again after the same time as after a
+            // failure.
             let next = time.addingTimeInterval(Self.pauseAfterFailure)
             let due = try await store.claim(limit: Self.batch, at: time, next: next)
             guard !due.isEmpty else { return }
@@ -56,7 +58,7 @@ struct FollowImports: Sendable {
         do {
             _ = try await run(for: Caller(user: user))
         } catch {
-            logger.notice("follows not imported", metadata: ["error": "\(error)"])
+            logger.notice("import of follows failed", metadata: ["error": "\(error)"])
         }
     }
 
@@ -71,7 +73,7 @@ struct FollowImports: Sendable {
             for person in found.people where names.insert(NameFolding.fold(person.username)).inserted {
                 people.append(.init(name: person.username, iconUrl: person.iconUrl))
             }
-            // A page may have no people on it and a next.
+            // A page without users can still have a next page.
             guard let next = found.next, next != cursor else { break }
             cursor = next
         }
@@ -82,7 +84,9 @@ struct FollowImports: Sendable {
         do {
             return try await networkGateway.call(&source, within: .seconds(10)) { connector, account in
                 guard let connector = connector as? any FollowsConnector else {
-                    throw NetworkError.unsupported("\(connector.network.rawValue) does not say whom one follows")
+                    throw NetworkError.unsupported(
+                        "\(connector.network.rawValue) does not list the users that an account follows"
+                    )
                 }
                 return try await connector.follows(page, as: account)
             }
@@ -93,11 +97,11 @@ struct FollowImports: Sendable {
 }
 
 extension NetworkError {
-    /// What somebody is told who has asked for something of this network alone.
+    /// The API error for a request that concerns this network alone.
     fileprivate var apiError: APIError {
         switch kind {
         case .auth, .permission:
-            APIError(.unprocessable, "reauthenticate", "the Reddit account must be linked anew: \(reason)")
+            APIError(.unprocessable, "reauthenticate", "the Reddit account must be linked again: \(reason)")
         case .unsupported, .invalid, .notFound: APIError(.unprocessable, "unsupported", reason)
         case .rateLimited, .transient, .unknownOutcome: APIError.unavailable("Reddit")
         }

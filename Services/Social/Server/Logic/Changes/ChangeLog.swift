@@ -3,23 +3,24 @@ import Postgres
 import SocialAPI
 import Wire
 
-/// Writes down what changes for people, each thing once, whoever says so: a look, a webhook or a stream.
+/// The log of changes per user.
+///
+/// Records each change once, whether a poll, a webhook or a network's stream reports it.
 struct ChangeLog: Sendable {
     let database: PostgresPool
-    /// Whether push is to be told.
     let notifiesPush: Bool
     let now: @Sendable () -> Date
-    /// Somebody has something new to hear.
+    /// Called after changes of a user were recorded.
     let notify: @Sendable (User.ID) -> Void
 
-    /// Records what the newest page of a list says; returns how many changes there are.
+    /// Records the newest page of a list; returns the number of changes.
     ///
-    /// `messages` has what was read of changed threads, by the native id of the thread's item.
+    /// `messages` has the messages of changed threads, by the native id of the thread's item.
     func record(_ page: [Item], messages: [String: ThreadMessages] = [:], of key: PolledListKey) async throws -> Int {
         try await change(key) { try $0.record(page, messages: messages, of: key) }
     }
 
-    /// What a network tells by itself.
+    /// Records an event from a network's webhook or stream.
     func record(_ event: NetworkEvent.Change, of key: PolledListKey) async throws {
         switch event {
         case .ping: try await PollStore(db: database).pollSoon(key, now: now())
@@ -29,17 +30,18 @@ struct ChangeLog: Sendable {
             }
         case .deleted(let id):
             _ = try await change(key) { polledList in
-                // Gone before we knew of it: nobody was told of it either.
+                // An item that was deleted before a poll saw it was never published.
                 guard polledList.seen.remove(id) else { return [] }
                 return [ItemChange(kind: .deleted, list: key.list, id: ItemID(key.network, id))]
             }
         }
     }
 
-    /// Ends the tokens of an account for good, and records that once.
+    /// Records once that the user must link an account again, because its tokens no longer work.
     func requireReauthentication(_ record: AccountRecord) async throws {
         let isNew = try await database.transaction { db in
-            // The account is locked first, as the deletion of a user locks them; without it nothing is written.
+            // The account's row is locked first, in the same order as by an account deletion. Without the row nothing
+            // is written.
             guard try await AccountStore(db: db).endTokens(of: record) else { return false }
             let last = try await ChangeStore(db: db).lock(record.user)
             let change = ItemChange.reauthenticate(record)
@@ -58,7 +60,7 @@ struct ChangeLog: Sendable {
             let changeLog = ChangeStore(db: db)
             let last = try await changeLog.lock(key.user)
             let store = PollStore(db: db)
-            // Unlinked in between: it is of no interest any more.
+            // The account was unlinked in the meantime.
             guard var polledList = try await store.lock(key) else { return 0 }
             let changes = try body(&polledList)
             try await store.save(polledList, of: key)
@@ -71,9 +73,9 @@ struct ChangeLog: Sendable {
         return count
     }
 
-    /// What push receives of changes, in their order: what others say alerts, everything else is silent.
+    /// Returns what push receives for each change: an alert for new content of other users, otherwise a silent push.
     ///
-    /// A silent change is only recorded for a user with a device, since nothing else can receive it.
+    /// A silent push is only stored for a user with a device, since nothing else can receive it.
     private func pushes(
         of changes: [ItemChange],
         of key: PolledListKey,
@@ -87,13 +89,12 @@ struct ChangeLog: Sendable {
     }
 }
 
-/// What push receives of a change.
 enum ChangePush: Sendable {
     case none, silent, alert
 }
 
 extension PolledList {
-    /// Takes note of the newest page of a list; what is new, changed or gone, from the oldest on, as it happened.
+    /// Records the newest page of a list; returns the deleted items, and then new and updated items from the oldest on.
     mutating func record(
         _ page: [Item],
         messages: [String: ThreadMessages] = [:],
@@ -116,9 +117,9 @@ extension PolledList {
         return changes
     }
 
-    /// The threads of a page whose messages have to be read before the page is taken.
+    /// Returns the threads of a page whose messages must be read before the page is recorded.
     func threadsToRead(of page: [Item]) throws -> [Item] {
-        // The first poll only notes what is there.
+        // The first poll only records the current state.
         guard hasBaseline else { return [] }
         let newest = seen.newestThread
         return try page.filter { try $0.isReadableThread && seen.mayHaveNewMessages($0, since: newest) }
@@ -134,7 +135,7 @@ extension PolledList {
             return []
         }
         switch messages {
-        // More threads changed than one poll reads: the next poll reads this one, from the same time on.
+        // This poll has read the maximum number of threads; the next poll reads this one, from the same time on.
         case nil:
             seen.postpone(thread, since: newest)
             return []
@@ -146,10 +147,9 @@ extension PolledList {
 }
 
 extension Item {
-    /// Whether this is a thread whose messages can be read.
     fileprivate var isReadableThread: Bool { kind == .thread && thread != nil }
 
-    /// With the author as the thread names the person, where the message has an id alone.
+    /// Returns the message with the author as named by the thread, if the message has only the author's id.
     fileprivate func named(by thread: Item) -> Item {
         guard let author, author.isNameless,
             let person = thread.participants?.first(where: { $0.id == author.id && !$0.isNameless })

@@ -7,17 +7,19 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Tells push what is new for people, at least once; push knows each by its id.
+/// The outbox that sends changes to push at least once.
+///
+/// Push detects repeated notifications by their id.
 struct ChangePushOutbox: Sendable {
-    /// So much of a text is told, in Unicode scalars.
+    /// The maximum length of a text in a push, in Unicode scalars.
     private static let characters = 300
-    /// And so much of a name: a network may give any.
+    /// The maximum length of a name in a push; networks do not limit names.
     private static let nameCharacters = 100
-    /// The most that an item may have of the 4,096 bytes of a push.
+    /// The maximum size of an item, as part of a push of at most 4,096 bytes.
     private static let itemBytes = 2_000
-    /// How long a silent change is of use, in seconds.
+    /// The lifetime of a silent push, in seconds.
     private static let silentLifetime = 3_600
-    /// How long one instance has for a batch, in seconds.
+    /// The time that an instance has to send a batch, in seconds.
     private static let claim: TimeInterval = 60
 
     let database: PostgresPool
@@ -47,9 +49,9 @@ struct ChangePushOutbox: Sendable {
         }
     }
 
-    /// Returns the changes that push refuses.
+    /// Sends changes to push; returns those that push rejects.
     ///
-    /// Where it refuses a request, each change is sent in a request of its own.
+    /// If push rejects a request, each change is sent again in a separate request.
     private func send(_ changes: [ChangeStore<PostgresPool>.NumberedChange]) async throws -> [[String]: FailedRow] {
         do {
             try await push.notify(changes.map(Self.request))
@@ -60,7 +62,7 @@ struct ChangePushOutbox: Sendable {
                 for change in changes { refused.merge(try await send([change])) { $1 } }
                 return refused
             }
-            logger.error("notification refused by push", metadata: ["code": "\(error.code)"])
+            logger.error("push rejected a notification", metadata: ["code": "\(error.code)"])
             return [change.key: FailedRow(change.key, .failing, detail: error.code)]
         }
     }
@@ -75,7 +77,7 @@ struct ChangePushOutbox: Sendable {
             data: data(of: change)
         )
         guard change.isAlert else {
-            // Without a title and a body, push sends the data alone, which the app receives in the background.
+            // Without a title and a body, push sends only the data, which the app receives in the background.
             request.ttl = silentLifetime
             request.priority = .low
             return request
@@ -98,7 +100,7 @@ struct ChangePushOutbox: Sendable {
         return request
     }
 
-    /// What the app receives: what happened, and the item itself as far as a push has room for it.
+    /// Returns the data for the app: the event, and as much of the item as fits into a push.
     private static func data(of change: ItemChange) -> JSONValue {
         let network = change.id.network.rawValue
         var data: [String: JSONValue] = [
@@ -110,7 +112,7 @@ struct ChangePushOutbox: Sendable {
         return .object(data)
     }
 
-    /// An item without what makes it longer than a push may be: the longest parts go first.
+    /// Returns an item for a push; fields are dropped in a fixed order until it fits.
     private static func item(_ item: Item) -> JSONValue {
         var fields: [String: JSONValue] = [
             "kind": .string(item.kind.rawValue), "createdAt": .string(Timestamp.string(from: item.createdAt)),
@@ -136,12 +138,12 @@ struct ChangePushOutbox: Sendable {
         return .object(fields)
     }
 
-    /// In bytes of compact JSON; what cannot be written has no room.
+    /// Returns the size in bytes of compact JSON; `Int.max` for fields that cannot be encoded.
     private static func size(of fields: [String: JSONValue]) -> Int {
         (try? JSONValue.object(fields).compact().count) ?? .max
     }
 
-    /// Nil where the network gives no name, or a number in its place.
+    /// Returns nil if the network gives no name, or gives a number as the name.
     private static func name(of item: Item) -> String? {
         item.author.flatMap { $0.isNameless ? nil : cut($0.name, to: nameCharacters) }
     }
@@ -150,7 +152,7 @@ struct ChangePushOutbox: Sendable {
         text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "…" : text
     }
 
-    /// Of one length, however long the name is: push takes an id of 200 bytes.
+    /// Returns a user's hash of fixed length, since push limits notification ids to 200 bytes.
     private static func hash(of user: User.ID) -> String {
         Base64URL.encode(Data(SHA256.hash(data: Data(user.user.utf8))).prefix(16))
     }

@@ -1,7 +1,7 @@
 import PushAPI
 import ServiceHost
 
-/// The journal of changes, with the streams and the push outbox that read from it.
+/// The change log with its readers: the streams and the push outbox.
 struct ChangeRecording: Sendable {
     let changeLog: ChangeLog
     let subscribers: StreamSubscribers

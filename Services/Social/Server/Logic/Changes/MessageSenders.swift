@@ -4,16 +4,15 @@ import Postgres
 import SocialAPI
 import Wire
 
-/// Finds out who the sender of a private message is, where a network's webhook names the sender by a number alone.
+/// Finds the sender of a private message whose webhook names the sender only by a number.
 ///
-/// The threads of an account name their participants. They are known from polls; otherwise the newest page of threads is
-/// read. A page also says which thread the message belongs to, which such a webhook does not.
+/// The threads of an account name their participants. Polls cache them; otherwise the newest page of threads is read.
+/// The page also gives the message's thread, which such a webhook does not.
 final class MessageSenders: Sendable {
-    /// How many participants are known.
     private static let capacity = 10_000
-    /// How long a participant that no thread names is not looked up again, in seconds.
+    /// The time for which an unknown participant is not looked up again, in seconds.
     private static let missLifetime: TimeInterval = 300
-    /// The time that a network has to answer: a webhook waits for it.
+    /// The timeout of a request to the network; the webhook's response waits for it.
     private static let limit: Duration = .seconds(3)
     private static let threads = 25
 
@@ -23,8 +22,8 @@ final class MessageSenders: Sendable {
         var person: String
     }
 
-    private struct Known {
-        /// Nil where no thread names the person.
+    private struct CachedParticipant {
+        /// Nil if no thread names the person.
         var person: ItemAuthor?
         var thread: String?
         var at: Date
@@ -34,7 +33,7 @@ final class MessageSenders: Sendable {
     private let sources: Sources
     private let networkGateway: NetworkGateway
     private let now: @Sendable () -> Date
-    private let known = Lock<[Key: Known]>([:])
+    private let cache = Lock<[Key: CachedParticipant]>([:])
 
     init(database: PostgresPool, sources: Sources, networkGateway: NetworkGateway, now: @escaping @Sendable () -> Date)
     {
@@ -44,26 +43,26 @@ final class MessageSenders: Sendable {
         self.now = now
     }
 
-    /// Notes the participants of threads.
+    /// Caches the participants of threads.
     func note(_ threads: [Item], of user: User.ID) {
         let at = now()
-        known.withLock { known in
+        cache.withLock { cache in
             for thread in threads where thread.kind == .thread {
                 for person in thread.participants ?? [] where !person.isNameless {
-                    if known.count >= Self.capacity { known.removeAll() }
+                    if cache.count >= Self.capacity { cache.removeAll() }
                     let key = Key(user: user, network: thread.network, person: person.id)
-                    known[key] = Known(person: person, thread: thread.thread, at: at)
+                    cache[key] = CachedParticipant(person: person, thread: thread.thread, at: at)
                 }
             }
         }
     }
 
-    /// Returns a message with the sender's name and its thread, as far as they can be found out.
+    /// Returns the message with its thread and the sender's name, if they can be found.
     func complete(_ item: Item, of user: User.ID) async throws -> Item {
         guard item.kind == .message, let author = item.author, author.isNameless, let thread = item.thread else {
             return item
         }
-        // Of an own message, the thread names the other person.
+        // For the user's own message, `thread` is the id of the other person.
         let names = try await AccountStore(db: database).names(of: user, on: item.network)
         let isOwn = names.contains(author)
         let key = Key(user: user, network: item.network, person: isOwn ? thread : author.id)
@@ -74,10 +73,10 @@ final class MessageSenders: Sendable {
         return item
     }
 
-    private func participant(_ key: Key) async throws -> Known? {
-        if let found = recent(key) { return found }
+    private func participant(_ key: Key) async throws -> CachedParticipant? {
+        if let found = cached(key) { return found }
         let record = try await AccountStore(db: database).account(of: key.user, on: key.network)
-        // Silence: only a name is missing, and the message must not be lost where the tokens cannot be read.
+        // The error is ignored: without readable tokens only the name is missing, and the message must not be lost.
         guard let record, var source = (try? sources.source(of: record)) ?? nil else { return nil }
         do {
             let page = try await networkGateway.call(&source, within: Self.limit) { connector, account in
@@ -87,19 +86,19 @@ final class MessageSenders: Sendable {
         } catch is CancellationError {
             throw CancellationError()
         } catch is NetworkError {
-            // The message is recorded without a name: it must not wait for the network.
+            // The message is recorded without a name, since it must not wait for the network.
         }
-        if let found = recent(key) { return found }
-        known.withLock { known in
-            if known.count >= Self.capacity { known.removeAll() }
-            known[key] = Known(person: nil, thread: nil, at: now())
+        if let found = cached(key) { return found }
+        cache.withLock { cache in
+            if cache.count >= Self.capacity { cache.removeAll() }
+            cache[key] = CachedParticipant(person: nil, thread: nil, at: now())
         }
         return nil
     }
 
-    /// What is known of a person; nil where it has to be looked up.
-    private func recent(_ key: Key) -> Known? {
-        guard let found = known.withLock({ $0[key] }) else { return nil }
+    /// Returns the cached participant; nil if the person must be looked up.
+    private func cached(_ key: Key) -> CachedParticipant? {
+        guard let found = cache.withLock({ $0[key] }) else { return nil }
         guard found.person == nil else { return found }
         return now().timeIntervalSince(found.at) < Self.missLifetime ? found : nil
     }

@@ -5,24 +5,24 @@ import ServiceLifecycle
 import SocialAPI
 import Wire
 
-/// Holds a connection open to networks that tell by themselves, for each account of somebody who listens here.
+/// Keeps connections open to networks with event streams, for the accounts of users with an open stream here.
 ///
-/// Who does not listen is told by looking; what is heard both ways is written down once.
+/// The lists of other users are only polled. A change that is reported both ways is recorded once.
 final class NetworkStreamConsumer: Service {
-    /// How many accounts are followed at once.
+    /// The maximum number of open connections to networks.
     private static let maximum = 1_000
-    /// Pauses between two attempts, in milliseconds.
+    /// The shortest and the longest pause between two attempts, in milliseconds.
     private static let shortest = 500
     private static let longest = 60_000
-    /// A stream that lasted so long begins with the shortest pause again.
+    /// A stream that lasted longer than this resets the pause.
     private static let steady: Duration = .seconds(60)
 
     private let sources: Sources
     private let changeLog: ChangeLog
     private let subscribers: StreamSubscribers
     private let logger: Logger
-    /// By the account's key.
-    private let followed = Lock<[String: Task<Void, Never>]>([:])
+    /// The open streams by the key of their account.
+    private let streams = Lock<[String: Task<Void, Never>]>([:])
 
     init(sources: Sources, changeLog: ChangeLog, subscribers: StreamSubscribers, logger: Logger) {
         self.sources = sources
@@ -32,13 +32,13 @@ final class NetworkStreamConsumer: Service {
     }
 
     func run() async throws {
-        let round = PeriodicTask("following of networks", every: .seconds(1), logger: logger, follow)
+        let round = PeriodicTask("network streams", every: .seconds(1), logger: logger, updateStreams)
         await round.run()
-        for task in followed.withLock({ Array($0.values) }) { task.cancel() }
+        for task in streams.withLock({ Array($0.values) }) { task.cancel() }
     }
 
-    /// Begins to follow who has come, and leaves who has gone.
-    private func follow() async throws {
+    /// Opens streams for new subscribers and closes those without a subscriber.
+    private func updateStreams() async throws {
         var wanted: [String: Source] = [:]
         for user in subscribers.users where wanted.count < Self.maximum {
             do {
@@ -47,7 +47,7 @@ final class NetworkStreamConsumer: Service {
                     wanted[source.key] = source
                 }
             } catch {
-                // An account that cannot be read keeps no other user from being followed.
+                // One user's unreadable account must not affect the streams of other users.
                 guard let failed = FailedRow([user.application, user.user], error) else { throw error }
                 logger.warning(
                     "accounts of a user cannot be read",
@@ -55,19 +55,19 @@ final class NetworkStreamConsumer: Service {
                 )
             }
         }
-        let known = Set(wanted.keys)
-        let ended = followed.withLock { followed in
-            let ended = followed.filter { !known.contains($0.key) }
-            for key in ended.keys { followed[key] = nil }
-            for (key, source) in wanted where followed[key] == nil {
-                followed[key] = Task { await self.follow(source) }
+        let wantedKeys = Set(wanted.keys)
+        let ended = streams.withLock { streams in
+            let ended = streams.filter { !wantedKeys.contains($0.key) }
+            for key in ended.keys { streams[key] = nil }
+            for (key, source) in wanted where streams[key] == nil {
+                streams[key] = Task { await self.readEvents(source) }
             }
             return ended.values
         }
         for task in ended { task.cancel() }
     }
 
-    private func follow(_ source: Source) async {
+    private func readEvents(_ source: Source) async {
         guard let connector = source.connector as? any StreamingConnector else { return }
         var pause = Self.shortest
         while !Task.isCancelled {
@@ -79,11 +79,11 @@ final class NetworkStreamConsumer: Service {
                 }
             } catch {
                 let reason = NetworkError(error, isWrite: false).reason
-                logger.debug("a stream of a network ended", metadata: ["reason": "\(reason)"])
+                logger.debug("network stream ended", metadata: ["reason": "\(reason)"])
             }
-            // Events alone prove nothing: an instance may end every stream after one.
+            // A received event does not reset the pause, because an instance may end every stream after one event.
             if ContinuousClock.now - start > Self.steady { pause = Self.shortest }
-            // Cancelled in its sleep it is at an end, and the condition above says so.
+            // A cancelled sleep needs no handling, because the loop's condition checks for cancellation.
             try? await Task.sleep(for: .milliseconds(pause + .random(in: 0...pause / 2)))
             pause = min(pause * 2, Self.longest)
         }

@@ -4,18 +4,17 @@ import ServiceLifecycle
 import SocialAPI
 import Synchronization
 
-/// Takes up looks at one network as they fall due: a bounded number at once, and the next as soon as one is done.
+/// Claims and runs the due polls of one network: at most 64 at a time, and the next as soon as one is done.
 ///
-/// So one that hangs holds up no more than its own place among them.
+/// A poll that hangs therefore only occupies its own slot.
 struct PollScheduler: Service {
-    /// How many an instance has under way of one network.
+    /// The maximum number of concurrent polls of one network per instance.
     private static let limit = 64
-    /// From one round to the next.
+    /// The pause between two claims.
     private static let pause: Duration = .seconds(1)
-    /// The same while more may be due than there was room for.
+    /// The pause between two claims while more polls may be due than there were free slots.
     private static let shortPause: Duration = .milliseconds(50)
 
-    /// How many are under way.
     private final class Slots: Sendable {
         private let used = Atomic(0)
 
@@ -50,13 +49,13 @@ struct PollScheduler: Service {
                     let free = slots.free
                     let claimed = await claimed(free)
                     slots.acquire(claimed.count)
-                    for one in claimed {
+                    for claimedPoll in claimed {
                         polls.addTask {
-                            await poll(one)
+                            await poll(claimedPoll)
                             slots.release()
                         }
                     }
-                    // Cancelled in its sleep it is at an end, and the condition above says so.
+                    // A cancelled sleep needs no handling, because the loop's condition checks for cancellation.
                     try? await Task.sleep(for: claimed.count == free ? Self.shortPause : Self.pause)
                 }
             }
@@ -70,7 +69,7 @@ struct PollScheduler: Service {
         } catch is CancellationError {
             return []
         } catch {
-            logger.warning("looks not taken up", metadata: ["network": "\(network)", "error": "\(error)"])
+            logger.warning("polls could not be claimed", metadata: ["network": "\(network)", "error": "\(error)"])
             return []
         }
     }

@@ -7,17 +7,20 @@ import ServiceLifecycle
 import SocialAPI
 import Wire
 
-/// Looks at people's lists for what networks do not tell by themselves.
+/// Polls users' lists for changes that networks do not send by webhook or stream.
 ///
-/// Fifteen seconds is the aim (seed comblie), the budget of each network's application key the law: it is counted in the
-/// database, for all instances together. The list of an absent user where nothing happens is polled less and less often.
+/// The aim is a poll every 15 seconds (seed comblie), within the budget of each network's application key. The budget
+/// is counted in the database for all instances together. The list of an absent user without changes is polled less and
+/// less often.
 struct Poller: Sendable {
-    /// Seconds from one look to the next, and at most.
+    /// The shortest and the longest pause between two polls of a list, in seconds.
     static let pause = 15.0
     private static let longestPause = 900.0
-    /// How long one look may take, in seconds; after that another instance may take it up.
+    /// The maximum duration of a poll, in seconds; after that another instance may claim the list.
     private static let claim = 60.0
-    /// How many changed threads one poll reads, and how long each may take: together less than a claim lasts.
+    /// The number of changed threads that one poll reads, and the time limit of each.
+    ///
+    /// Together they take less than `claim`.
     private static let threadsOfPoll = 10
     private static let threadLimit: Duration = .seconds(4)
     private static let messagesOfThread = 20
@@ -28,7 +31,7 @@ struct Poller: Sendable {
     let identities: Identities
     let changeLog: ChangeLog
     let senders: MessageSenders
-    /// `SOCIAL_POLLS_PER_HOUR`: looks an hour of each network's key.
+    /// `SOCIAL_POLLS_PER_HOUR`: the polls per hour of each network's application key.
     let budgets: [Network: Double]
     let setAside: SetAside
     let logger: Logger
@@ -36,14 +39,14 @@ struct Poller: Sendable {
 
     private static let polls = Counter(label: "roost_social_polls_total")
 
-    /// One for each network, so that one that hangs holds up no other.
+    /// A scheduler per network, so that a network that hangs does not delay the others.
     var maintenance: [any Service] {
         sources.connectors.all.map(\.network).filter { $0 != .roost }.map { network in
             PollScheduler(of: network, logger: logger, claim: claim, poll: poll)
         }
     }
 
-    /// Takes up what is due of a network, as far as its budget goes.
+    /// Claims the due polls of a network within its budget.
     private func claim(_ network: Network, limit: Int) async throws -> [ClaimedPoll] {
         guard try await PollStore(db: database).isDue(network, now: now()) else { return [] }
         let end = now().addingTimeInterval(Self.claim)
@@ -77,7 +80,9 @@ struct Poller: Sendable {
         }
     }
 
-    /// Whether anything is new; mostly nothing is, and then there is nothing to write down.
+    /// Records a page; returns whether there are changes.
+    ///
+    /// Most polls find none, and then nothing is written.
     private func record(
         _ page: [Item],
         _ messages: [String: ThreadMessages],
@@ -91,8 +96,9 @@ struct Poller: Sendable {
         return try await changeLog.record(page, messages: messages, of: claimed.key) > 0
     }
 
-    /// Reads the messages of the threads that have changed since the last poll, so that each message is an item by its own
-    /// id, as a webhook gives it.
+    /// Reads the messages of the threads that have changed since the last poll.
+    ///
+    /// Each message becomes an item with its own id, the same as from a webhook.
     private func messages(
         of page: [Item],
         _ claimed: ClaimedPoll,
@@ -122,8 +128,8 @@ struct Poller: Sendable {
 
     /// Sets when the list is polled next.
     ///
-    /// The list of a present user is polled 15 seconds after this poll began, whatever it found: then only the budget of
-    /// the application key can delay it. The list of an absent user is polled less and less often.
+    /// The list of a present user is polled 15 seconds after this poll began, with or without changes. Only the budget
+    /// of the application key can delay it. The list of an absent user is polled less and less often.
     private func reschedule(
         _ claimed: ClaimedPoll,
         hasChanges: Bool,
@@ -132,7 +138,7 @@ struct Poller: Sendable {
     ) async throws {
         let isFrequent = hasChanges || claimed.isUserPresent
         let pause = isFrequent ? Self.pause : min(max(claimed.polledList.pause * 1.5, Self.pause), Self.longestPause)
-        // Spread, so that those who were linked together are not looked at together for ever.
+        // Random, so that lists that were linked at the same time are not always polled at the same time.
         let spread = claimed.isUserPresent ? Double.random(in: 0.9...1) : Double.random(in: 0.9...1.1)
         let start = least > pause ? now() : claimed.begin
         let due = max(now(), start.addingTimeInterval(max(pause, least) * spread))
@@ -149,19 +155,21 @@ struct Poller: Sendable {
         let wait: Double =
             switch error.kind {
             case .rateLimited(let until): until.map { min($0.timeIntervalSince(now()), 3_600) } ?? 300
-            // What only the person can help is looked at again when he has: linking begins anew.
+            // Only the user can solve these, by linking the account again, which restarts polling.
             case .auth, .permission, .unsupported: 3_600
             default: 60
             }
-        // In vain where the database is away: then the claim ends by itself.
+        // The error is ignored: if the database is unavailable, the claim expires on its own.
         try? await reschedule(claimed, hasChanges: false, for: wait, notBefore: now().addingTimeInterval(wait))
         logger.debug(
-            "a list could not be looked at",
+            "poll of a list failed",
             metadata: ["network": "\(claimed.key.network)", "reason": "\(error.reason)"]
         )
     }
 
-    /// Has an account's lists looked at from now on; of those that cannot be, the network tells by itself at most.
+    /// Starts polling an account's lists.
+    ///
+    /// A list without the capability is not polled and only receives network events.
     func begin(_ record: AccountRecord, supported: Set<Capability>, in db: PostgresTransaction) async throws {
         for list in NetworkEvent.List.allCases {
             let key = PolledListKey(user: record.user, network: record.network, list: list)
@@ -172,7 +180,7 @@ struct Poller: Sendable {
 }
 
 extension NetworkError {
-    /// Whether the network refuses one thread, and another poll would change nothing.
+    /// Whether the network rejects this thread only, and another attempt would fail as well.
     fileprivate var concernsThreadAlone: Bool {
         switch kind {
         case .notFound, .invalid, .permission, .unsupported: true
@@ -182,7 +190,7 @@ extension NetworkError {
 }
 
 extension Budget {
-    /// From when on another look takes no more than half of what is left of somebody's own limit: the rest is for himself.
+    /// The earliest next poll that leaves half of the account's remaining limit for the user's own requests.
     fileprivate func share(at now: Date) -> Date? {
         guard scope == .account, let resetAt, resetAt > now else { return nil }
         let polls = (remaining / 2).rounded(.down)
@@ -201,7 +209,7 @@ extension NetworkEvent.List: CaseIterable {
         }
     }
 
-    /// Its newest page: of messages, the threads.
+    /// Returns the newest page of the list; for messages, the threads.
     func page(
         _ request: PageRequest,
         of connector: any Connector,

@@ -8,11 +8,11 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Tells people what changes on their networks: those who listen at once, those who are away through push.
+/// Delivers changes on users' networks: to open streams immediately, and to devices through push.
 struct RealtimeModule: Sendable {
-    /// How long a user counts as present after the last confirmation of an open stream, in seconds.
+    /// The time that a user counts as present after the last confirmation of an open stream, in seconds.
     private static let presence: TimeInterval = 60
-    /// From one confirmation to the next, in seconds.
+    /// The time from one confirmation to the next, in seconds.
     private static let confirmation: TimeInterval = 15
 
     let settings: RealtimeConfiguration
@@ -70,40 +70,45 @@ struct RealtimeModule: Sendable {
     }
 
     var maintenance: [any Service] {
-        let silence = settings.heartbeat
+        let heartbeat = settings.heartbeat
         return [
             streamConsumer,
-            PeriodicTask("look for what others wrote down", every: .seconds(1), logger: logger, wakeSubscribers),
-            PeriodicTask("heartbeat of streams", every: silence, logger: logger) { [subscribers] in
+            PeriodicTask("check for changes of other instances", every: .seconds(1), logger: logger, wakeSubscribers),
+            PeriodicTask("heartbeat of streams", every: heartbeat, logger: logger) { [subscribers] in
                 subscribers.sendHeartbeats()
             },
             PeriodicTask("sweep of changes", every: .seconds(60), logger: logger, sweep),
         ] + poller.maintenance + (outboxWorker?.maintenance ?? [])
     }
 
-    /// A stream for somebody signed in, from the event on that he says he had last.
+    /// Opens a stream for a signed-in user that starts after the client's last event.
     ///
-    /// - Throws: `invalid` for what no stream has ever said; `unavailable` where there are as many streams as there may be.
+    /// - Throws: `invalid_event_id` for an id that no stream has sent; `unavailable` if the maximum number of streams
+    ///   is open.
     func stream(for identity: Identity, after lastEvent: String?) async throws -> SocialStream {
         let number = try lastEvent.flatMap { $0.isEmpty ? nil : $0 }.map { text in
             guard let number = SocialStream.number(text) else {
-                throw APIError.invalid("Last-Event-ID", "no event of a stream has this id", code: "invalid_event_id")
+                throw APIError.invalid(
+                    "Last-Event-ID",
+                    "\"Last-Event-ID\" is not the id of a stream event",
+                    code: "invalid_event_id"
+                )
             }
             return number
         }
         try await PresenceStore(db: database)
             .confirmStreams(of: [identity.user], until: now().addingTimeInterval(Self.presence))
         try await PollStore(db: database).pollSoon(identity.user, now: now(), pause: Poller.pause)
-        // From here on the stream gives the place back.
+        // From here on the stream is responsible for removing the subscriber.
         let subscriber = try subscribers.add(identity.user, session: identity.session)
-        // One that ended before it was here to be ended.
+        // The session may have ended before the subscriber was added.
         if hasEnded(identity.session) { subscriber.end() }
         return SocialStream(subscriber, after: number, database: database) { [subscribers] in
             subscribers.remove(subscriber)
         }
     }
 
-    /// What other instances have written down for those who listen here.
+    /// Wakes the subscribers with changes that other instances have recorded.
     private func wakeSubscribers() async throws {
         let users = subscribers.users
         guard !users.isEmpty else { return }

@@ -5,7 +5,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// What somebody hears of his networks as long as he listens, from a place in his journal on, in order and without a gap.
+/// The stream of a user's changes, from a position in the change log on, in order and without a gap.
 final class SocialStream: StreamEventSource {
     private static let window = 100
 
@@ -16,7 +16,7 @@ final class SocialStream: StreamEventSource {
         var item: Item?
     }
 
-    /// Of an account whose tokens have ended for good.
+    /// The event for an account that the user must link again.
     private struct AccountEvent: Encodable {
         var network: Network
         var id: ItemID
@@ -26,7 +26,7 @@ final class SocialStream: StreamEventSource {
     private let subscriber: StreamSubscriber
     private let database: PostgresPool
     private let close: @Sendable () -> Void
-    /// Nil until the first word.
+    /// The number of the last change sent; nil before the first event.
     private let number: Lock<Int64?>
     private let lastEvent: Int64?
 
@@ -43,7 +43,7 @@ final class SocialStream: StreamEventSource {
         number = Lock(nil)
     }
 
-    // Where the answer could not even be begun, nobody else says that nobody listens.
+    // If the response never starts, nothing else removes the subscriber.
     deinit { close() }
 
     func end() { close() }
@@ -60,11 +60,11 @@ final class SocialStream: StreamEventSource {
 
     private func begin() async throws -> StreamEvent {
         let last = try await ChangeStore(db: database).lastNumbers(of: [subscriber.user])[subscriber.user] ?? 0
-        // What came while he was away is told by the first reading.
+        // The first read returns the changes since the client's last event.
         subscriber.wake(.changes)
         guard let lastEvent, lastEvent != last else { return move(to: last, "ready") }
         let next = try await ChangeStore(db: database).changes(of: subscriber.user, after: lastEvent, limit: 1).first
-        // Swept, or never said: he reads anew.
+        // The next change was deleted by retention, or the id was never sent: the client must reload.
         guard lastEvent < last, next?.number == lastEvent + 1 else { return move(to: last, "reload") }
         return move(to: lastEvent, "ready")
     }
@@ -78,7 +78,7 @@ final class SocialStream: StreamEventSource {
         let changes = try await ChangeStore(db: database)
             .changes(of: subscriber.user, after: number, limit: Self.window)
         guard let first = changes.first, let last = changes.last else { return [] }
-        // Places have no gap: what is missing was swept while he was slow.
+        // Change numbers have no gaps: a missing change was deleted by retention because this client was slow.
         guard first.number == number + 1 else { return [move(to: last.number, "reload")] }
         self.number.withLock { $0 = last.number }
         if changes.count == Self.window { subscriber.wake(.changes) }
@@ -95,7 +95,7 @@ final class SocialStream: StreamEventSource {
 
     private static func id(_ number: Int64) -> String { "\(number)-0" }
 
-    /// The place that an id of ours names; nil for what is none.
+    /// Returns the change number in an event id; nil if the id is malformed.
     static func number(_ id: String) -> Int64? {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1] == "0", let number = Int64(parts[0]), number >= 0 else { return nil }

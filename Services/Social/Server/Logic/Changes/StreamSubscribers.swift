@@ -4,14 +4,14 @@ import Metrics
 import Synchronization
 import Wire
 
-/// One who listens to what changes for him.
+/// An open stream of a user's changes.
 final class StreamSubscriber: Sendable {
     enum Wake: Sendable { case changes, heartbeat }
 
     let number: UInt64
     let user: User.ID
     let session: String
-    /// What he is woken by; ends with him.
+    /// The reasons to read or to send a heartbeat; ends with the subscriber.
     let wakes: AsyncStream<Wake>
     private let continuation: AsyncStream<Wake>.Continuation
     private let hasChanges = Atomic<Bool>(false)
@@ -20,7 +20,7 @@ final class StreamSubscriber: Sendable {
         self.number = number
         self.user = user
         self.session = session
-        // What he was not woken by in time he reads with the next.
+        // A buffer of one is enough: a later wake covers those before it, see `takeChanges()`.
         (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(1))
         continuation.yield(.changes)
     }
@@ -30,13 +30,13 @@ final class StreamSubscriber: Sendable {
         continuation.yield(reason)
     }
 
-    /// Whether there was news since this was asked last; a heartbeat may have taken the place of its wake.
+    /// Returns whether there were changes since the last call, even if a heartbeat replaced their wake in the buffer.
     func takeChanges() -> Bool { hasChanges.exchange(false, ordering: .sequentiallyConsistent) }
 
     func end() { continuation.finish() }
 }
 
-/// Who listens at this instance.
+/// The open streams of this instance.
 final class StreamSubscribers: Sendable {
     private struct State {
         var subscribers: [UInt64: StreamSubscriber] = [:]
@@ -56,7 +56,9 @@ final class StreamSubscribers: Sendable {
         self.capacityOfUser = capacityOfUser
     }
 
-    /// - Throws: `unavailable` where there are as many as there may be.
+    /// Adds a subscriber; ends the user's oldest one if the user has too many.
+    ///
+    /// - Throws: `unavailable` if this instance has the maximum number of subscribers.
     func add(_ user: User.ID, session: String) throws -> StreamSubscriber {
         let (subscriber, oldest) = try state.withLock { state in
             guard state.subscribers.count < capacity else { throw APIError.unavailable("a stream") }
@@ -83,7 +85,7 @@ final class StreamSubscribers: Sendable {
         }
     }
 
-    /// Everybody who listens, once.
+    /// The users with an open stream, each once.
     var users: [User.ID] { state.withLock { Array(Set($0.subscribers.values.map(\.user))) } }
 
     func wake(_ user: User.ID) {
@@ -92,7 +94,7 @@ final class StreamSubscribers: Sendable {
         }
     }
 
-    /// Wakes those whose journal has come further than it was known to.
+    /// Wakes the users whose change log has a new last number.
     func wake(_ lastNumbers: [User.ID: Int64]) {
         let woken = state.withLock { state in
             lastNumbers.filter { state.lastNumbers.updateValue($0.value, forKey: $0.key) != $0.value }.map(\.key)

@@ -7,9 +7,9 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Takes what networks tell us by calling: signed, fresh, and each delivery once.
+/// Receives networks' webhooks: signed, fresh, and each delivery once.
 struct Webhooks: Sendable {
-    /// How long a network goes on telling the same, in seconds: Meta for 36 hours, and some for clocks.
+    /// The time for which deliveries are remembered, in seconds: Meta repeats them for 36 hours, and clocks may differ.
     private static let replayWindow: TimeInterval = 2 * 86_400
 
     let database: PostgresPool
@@ -19,31 +19,36 @@ struct Webhooks: Sendable {
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Answers a network that asks whether we are who it was told.
+    /// Returns the response to a network's handshake, which checks the ownership of the URL.
     func verify(_ network: Network, _ query: [String: String]) throws -> WebhookHandshakeResponse {
         let connector = try connector(of: network)
         return try Self.mappingErrors { try connector.handshake(query) }
     }
 
-    /// Takes a delivery; one that comes again is answered as the first was and does nothing.
+    /// Records a delivery; a repeated delivery succeeds without effect.
     func record(_ delivery: WebhookDelivery, from network: Network) async throws {
         let connector = try connector(of: network)
         let parsed = try Self.mappingErrors { try connector.events(of: delivery) }
         if let at = parsed.at, abs(at.timeIntervalSince(now())) > Self.replayWindow {
-            throw APIError(.forbidden, "expired_webhook", "the delivery is too old")
+            throw APIError(
+                .forbidden,
+                "expired_webhook",
+                "the delivery's time differs from the current time by more than 2 days"
+            )
         }
         let store = WebhookStore(db: database)
         let proof = parsed.id.map { Data("id \($0)".utf8) } ?? Data(delivery.body.readableBytesView)
         let hash = Data(SHA256.hash(data: proof))
         guard try await !store.contains(hash, of: network) else { return }
         for event in parsed.events { try await record(event, from: network) }
-        // Only now, so that what a crash breaks off is told again; the journal knows what it has of it.
+        // Inserted last, so that the network repeats a delivery after a crash. The change log ignores what it already
+        // has.
         try await store.insert(hash, of: network, now: now())
     }
 
-    /// Takes an event for each user who has linked its account.
+    /// Records an event for each user who has linked its account.
     ///
-    /// A delivery is about many users: a user whose rows cannot be read keeps no event from the others.
+    /// A delivery is about many users: unreadable rows of one user must not lose the events of the others.
     private func record(_ event: NetworkEvent, from network: Network) async throws {
         for user in try await WebhookStore(db: database).owners(of: event.account, on: network) {
             do {
@@ -62,7 +67,7 @@ struct Webhooks: Sendable {
         }
     }
 
-    /// The change with the name of the sender, where the delivery names the sender by a number.
+    /// Returns the change with the sender's name if the delivery names the sender only by a number.
     private func completed(_ change: NetworkEvent.Change, of user: User.ID) async throws -> NetworkEvent.Change {
         switch change {
         case .created(var item):
@@ -76,12 +81,12 @@ struct Webhooks: Sendable {
     }
 
     func sweep() async throws {
-        try await WebhookStore(db: database).delete(takenBefore: now().addingTimeInterval(-Self.replayWindow))
+        try await WebhookStore(db: database).delete(receivedBefore: now().addingTimeInterval(-Self.replayWindow))
     }
 
     private func connector(of network: Network) throws -> any WebhookConnector {
         guard let connector = connectors[network] as? any WebhookConnector else {
-            throw APIError(.notFound, "webhooks_not_supported", "\(network.rawValue) does not call here")
+            throw APIError(.notFound, "webhooks_not_supported", "\(network.rawValue) does not send webhooks")
         }
         return connector
     }

@@ -1,14 +1,14 @@
 import Foundation
 import SocialAPI
 
-/// Makes one list of several: the newest first, each post once.
+/// Merges the lists of several networks into one page, newest first, each post once.
 ///
-/// An item is given only when every network that has more was read at least as far back, so that nothing comes too late;
-/// a network that fails is left out and stays where it is, and is read on from there once it answers.
+/// An item is emitted only after every network with more items was read at least as far back, so no item comes too
+/// late. A network that fails is left out; the next page continues at its old position.
 struct FeedMerger: Sendable {
     private(set) var items: [Item] = []
     private(set) var sourceCursors: [SourceCursor]
-    /// Where each post of this page is, so that copies are told of with it.
+    /// The index of each post on this page by its key, so that copies are added to it.
     private var indices: [String: Int] = [:]
     private let limit: Int
 
@@ -17,7 +17,8 @@ struct FeedMerger: Sendable {
         self.limit = limit
     }
 
-    /// The strands that must be asked before the page goes on; none: it is done.
+    /// The indices of the source cursors that must fetch a page before the merge continues; empty when the page is
+    /// done.
     var indicesNeedingPage: [Int] {
         items.count >= limit ? [] : sourceCursors.indices.filter { sourceCursors[$0].needsPage }
     }
@@ -30,7 +31,7 @@ struct FeedMerger: Sendable {
 
     mutating func update(_ index: Int, _ body: (inout SourceCursor) -> Void) { body(&sourceCursors[index]) }
 
-    /// Gives as much as can be given without asking.
+    /// Emits all items that need no further page.
     mutating func emitReady() {
         while items.count < limit, !sourceCursors.contains(where: \.needsPage), let index = newest,
             let item = sourceCursors[index].emit()
@@ -39,7 +40,7 @@ struct FeedMerger: Sendable {
         }
     }
 
-    /// The strand whose next item is the newest; the first of several.
+    /// The index of the source cursor with the newest item; the first of several.
     private var newest: Int? {
         var found: (index: Int, time: Int64)?
         for (index, sourceCursor) in sourceCursors.enumerated() {

@@ -3,18 +3,17 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Reads a list of all of somebody's networks as one: all asked at once, what fails told beside what came.
+/// Reads a list from all of a user's networks in parallel, and reports failures beside the items.
 struct FeedReader: Sendable {
-    /// How much of a list is wanted.
     struct Request: Sendable {
         var limit = 20
         var cursor: String?
         var includesRaw = false
     }
 
-    /// So many pages of one network are asked for at most, for a page of ours.
+    /// The maximum number of pages to fetch from one network for one page here.
     private static let maximumPages = 12
-    /// Of a cursor, in characters: those of nine networks, each of its own kind.
+    /// The maximum length of a cursor, in characters: it contains the cursors of nine networks.
     static let maximumCursor = 16_384
 
     let sources: Sources
@@ -23,12 +22,12 @@ struct FeedReader: Sendable {
     let identities: Identities
     let cursors: CursorSigner
 
-    /// A page of a list over all networks that have it.
+    /// Returns a page of a list across all networks that support it.
     func read(_ list: ReadList, _ request: Request, for caller: Caller) async throws -> SocialResponse {
         try await read(list, request, of: sources.all(for: caller), for: caller)
     }
 
-    /// A page of a thread's messages, the newest last; without a cursor the latest.
+    /// Returns a page of a thread's messages, the newest last; without a cursor the latest page.
     func messages(
         of thread: String,
         on network: Network,
@@ -60,15 +59,16 @@ struct FeedReader: Sendable {
             try Task.checkCancellation()
             merger.emitReady()
         }
-        // Who gives nothing but empty pages holds up nobody; where pages are small, this one is not full.
+        // A network that only gives empty pages must not delay the others. Where its pages are small, this page is not
+        // full.
         for index in merger.indicesNeedingPage where merger.sourceCursors[index].emptyPages >= Self.maximumPages {
             merger.update(index) { $0.failure = NetworkError(.transient, "the network gives empty pages") }
         }
         merger.emitReady()
-        return try answer(merger, list, for: caller)
+        return try response(merger, list, for: caller)
     }
 
-    /// Asks all strands that are hungry, at once.
+    /// Fetches the next pages of all source cursors that need them, in parallel.
     private func fetchPages(_ merger: inout FeedMerger, _ list: ReadList, _ request: Request) async {
         await withTaskGroup(of: (Int, SourceCursor).self) { tasks in
             for index in merger.indicesNeedingPage {
@@ -79,7 +79,7 @@ struct FeedReader: Sendable {
         }
     }
 
-    /// A strand with its next page, or with what went wrong.
+    /// Returns a source cursor with its next page, or with the error.
     private func fetchPage(_ sourceCursor: SourceCursor, _ list: ReadList, _ request: Request) async -> SourceCursor {
         var sourceCursor = sourceCursor
         let pageCursor = sourceCursor.pageCursor
@@ -115,9 +115,9 @@ struct FeedReader: Sendable {
         return sourceCursor
     }
 
-    private func answer(_ merger: FeedMerger, _ list: ReadList, for caller: Caller) throws -> SocialResponse {
+    private func response(_ merger: FeedMerger, _ list: ReadList, for caller: Caller) throws -> SocialResponse {
         let reports = merger.sourceCursors.map { ($0.source.network, $0.failure.map(NetworkReport.init) ?? .ok) }
-        // A network that will not answer however often it is asked keeps nobody scrolling.
+        // A network with a lasting error must not keep the client scrolling.
         let hasMore = merger.sourceCursors.contains { $0.hasMore && $0.failure?.isLasting != true }
         return SocialResponse(
             items: list.isNewestLast ? merger.items.reversed() : merger.items,
@@ -132,7 +132,7 @@ struct FeedReader: Sendable {
 }
 
 extension NetworkError {
-    /// Whether asking again will not help until somebody does something.
+    /// Whether a retry fails until the user or the operator changes something.
     var isLasting: Bool {
         switch kind {
         case .auth, .permission, .invalid, .notFound, .unsupported: true

@@ -2,14 +2,17 @@ import SocialAPI
 import Wire
 
 extension NetworkPage {
-    /// The bytes it takes to keep, about: texts are as long as their network likes, and some networks are anybody's.
+    /// The approximate size in memory, in bytes.
+    ///
+    /// Networks do not limit texts, and any server can be a Mastodon network.
     var weight: Int {
         items.reduce(256 + (next?.weight ?? 0)) { $0 + $1.item.weight + ($1.original?.utf8.count ?? 0) }
     }
 }
 
 extension NetworkCursor {
-    // Silence: what cannot be written cannot be kept in a cursor either, and such a page is never asked for.
+    // The error is ignored: a value that cannot be encoded cannot be part of a cursor either, so its page is never
+    // read.
     fileprivate var weight: Int { (try? value.compact().count) ?? 0 }
 }
 

@@ -2,10 +2,10 @@ import Foundation
 import Locks
 import SocialAPI
 
-/// Pages of networks that somebody's scroll has not used up yet, so that they need not be asked for again.
+/// A cache of network pages that a scroll has not used up, so that they are not requested again.
 ///
-/// Only a saving: what is not here is asked for once more. Keyed by the account's tokens and their owner, so nobody is
-/// ever given another's.
+/// A missing page is simply requested again. The key includes the tokens and their owner, so that a user never receives
+/// another user's page.
 final class PageCache: Sendable {
     struct Key: Hashable, Sendable {
         var source: String
@@ -19,14 +19,14 @@ final class PageCache: Sendable {
         var until: ContinuousClock.Instant
     }
 
-    /// Two generations: when the young one weighs half of what there may be it becomes the old one.
+    /// Two generations: when the young one has half of the maximum weight, it becomes the old one.
     private struct Generations {
         var young: [Key: Entry] = [:]
         var old: [Key: Entry] = [:]
         var weight = 0
     }
 
-    /// A page that weighs more, in bytes, is asked for again: a few of those would leave no room for others.
+    /// The maximum weight of a cached page in bytes; a few larger pages would leave no room for others.
     private static let maximumWeight = 262_144
 
     private let generations = Lock(Generations())
@@ -34,8 +34,8 @@ final class PageCache: Sendable {
     private let lifetime: Duration
 
     /// - Parameters:
-    ///   - capacity: what all pages weigh at most, in bytes, about.
-    ///   - lifetime: how long a page counts.
+    ///   - capacity: The maximum weight of all pages, in bytes.
+    ///   - lifetime: The time for which a page is valid.
     init(capacity: Int = 8_388_608, lifetime: Duration = .seconds(120)) {
         self.capacity = capacity
         self.lifetime = lifetime
@@ -49,17 +49,17 @@ final class PageCache: Sendable {
     }
 
     func insert(_ page: NetworkPage, for key: Key) {
-        // Items with all that the network said of them are many times as large.
+        // Items with the network's original JSON are many times as large.
         guard !key.includesRaw else { return }
         let weight = page.weight
         guard weight <= Self.maximumWeight else { return }
-        // Its budget is of the moment.
+        // The budget is only valid at the time of the response.
         let entry = Entry(page: NetworkPage(page.items, next: page.next), until: .now + lifetime)
         generations.withLock { generations in
             if generations.weight + weight > capacity / 2 {
                 (generations.old, generations.young, generations.weight) = (generations.young, [:], 0)
             }
-            // One that takes another's place is counted twice, which only makes room sooner.
+            // A replaced entry is counted twice, which only makes the generation change earlier.
             generations.young[key] = entry
             generations.weight += weight
         }

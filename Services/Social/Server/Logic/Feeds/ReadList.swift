@@ -1,11 +1,10 @@
 import SocialAPI
 
-/// A list that networks have.
 enum ReadList: Hashable, Sendable {
     case feed, notifications, threads
     case messages(network: Network, thread: String)
 
-    /// As cursors and the kept pages know it.
+    /// The name in cursors and cache keys.
     var name: String {
         switch self {
         case .feed: "social/feed"
@@ -23,7 +22,7 @@ enum ReadList: Hashable, Sendable {
         }
     }
 
-    /// Whether the newest stands last in an answer (seed comblie: most recent to the bottom).
+    /// Whether a response has the newest item last (seed comblie: most recent at the bottom).
     var isNewestLast: Bool { capability == .messages }
 
     func page(

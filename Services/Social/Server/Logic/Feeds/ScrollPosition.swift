@@ -3,35 +3,35 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Where a scroll over several networks is; what its cursor holds.
+/// The position of a scroll over several networks; the content of its cursor.
 struct ScrollPosition: Codable, Hashable, Sendable {
-    /// By network; one that is missing was not there when the scroll began, and is read from its newest page on.
+    /// The positions by network.
+    ///
+    /// A missing network was added after the scroll began and is read from its newest page.
     var positions: [Network: SourcePosition] = [:]
 
     private enum CodingKeys: String, CodingKey { case positions = "p" }
 }
 
-/// A network's part of a scroll: a page of the network's own, and how far it was given.
+/// The position in one network's list: a page of the network, and the last item emitted from it.
 ///
-/// The rest of a page is not carried along: the page is kept for a while, or asked for once more and read on from the
-/// item that was given last. So what was posted meanwhile comes before that item and is not mistaken for older ones.
+/// The rest of the page is not part of the cursor. It is cached, or requested again and read on after the last emitted
+/// item. Items posted in the meantime come before that item and are not mistaken for older ones.
 struct SourcePosition: Codable, Hashable, Sendable {
-    /// The network's cursor of the page; nil is its newest.
+    /// The network's cursor of the page; nil is the newest page.
     var page: NetworkCursor?
-    /// The native id of the item of the page that was given last; nil where none was yet.
+    /// The native id of the page's item that was emitted last; nil if there is none yet.
     var last: String?
-    /// The time of what was given last, in milliseconds since 1970: where to read on should that item be gone.
+    /// The time of the last emitted item in milliseconds since 1970: where to continue if that item was deleted.
     var mark: Int64?
-    /// The native ids of what was given with that very time.
+    /// The native ids of the emitted items with exactly that time.
     var marked: [String] = []
-    /// Whether the page was read in this scroll, and so may be read on from what was kept of it.
+    /// Whether the page was read in this scroll, so that its cached copy may be used.
     var isRead = false
-    /// What was given last, so that a copy that comes later is known, and what moved to the next page when something was
-    /// posted.
+    /// The last emitted posts, to recognise later copies, and items that moved to the next page because of new posts.
     var recent = RecentItems()
-    /// How often its page was empty and led to itself, which may be a bad moment of the network's.
+    /// How often the page was empty and its next page was itself, which can be a temporary fault of the network.
     var repeatedEmptyPages = 0
-    /// There is no more.
     var isAtEnd = false
 
     private enum CodingKeys: String, CodingKey {
@@ -45,15 +45,14 @@ struct SourcePosition: Codable, Hashable, Sendable {
         case isAtEnd = "e"
     }
 
-    /// Takes note of an item that is given.
     mutating func emit(_ item: Item, at time: Int64) {
         if mark != time { marked = [] }
         (last, mark) = (item.id.native, time)
-        // A network with so many at one moment is not read on by time.
+        // With more items at one time than this, continuing by time is not exact.
         if marked.count < 16 { marked.append(item.id.native) }
     }
 
-    /// What of its page was not given yet.
+    /// Returns the items of the page that were not emitted yet.
     func rest(of items: [NetworkItem]) -> ArraySlice<NetworkItem> {
         guard let last else { return items[...] }
         if let index = items.lastIndex(where: { $0.item.id.native == last }) { return items[(index + 1)...] }
@@ -62,7 +61,7 @@ struct SourcePosition: Codable, Hashable, Sendable {
     }
 }
 
-/// The last items of a network in a scroll, each by a few bytes of a hash: enough to know one again, and too little to say what it is.
+/// The last items in a scroll, each as 5 bytes of a hash: enough to recognise an item, too little to reveal it.
 struct RecentItems: Codable, Hashable, Sendable {
     private static let capacity = 40
     private static let width = 5
@@ -78,13 +77,15 @@ struct RecentItems: Codable, Hashable, Sendable {
         if hashes.count > Self.capacity { hashes.removeFirst() }
     }
 
-    /// What an item is known again by.
+    /// Returns the hash by which an item is recognised.
     static func hash(_ key: String) -> Data { Data(SHA256.hash(data: Data(key.utf8))).prefix(width) }
 
     init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let bytes = Base64URL.decode(text), bytes.count % Self.width == 0 else {
-            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "no hashes"))
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "not a list of hashes")
+            )
         }
         hashes = stride(from: 0, to: bytes.count, by: Self.width).map { Data(bytes[$0..<($0 + Self.width)]) }
     }
@@ -96,6 +97,6 @@ struct RecentItems: Codable, Hashable, Sendable {
 }
 
 extension Item {
-    /// Milliseconds since 1970, by which lists are ordered.
+    /// The time in milliseconds since 1970 by which lists are sorted.
     var time: Int64 { Int64((createdAt.timeIntervalSince1970 * 1_000).rounded(.down)) }
 }

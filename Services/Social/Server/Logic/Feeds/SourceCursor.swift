@@ -1,19 +1,18 @@
 import Foundation
 import SocialAPI
 
-/// One network's list while a page is woven of several.
+/// The position in one network's list while lists are merged into a page.
 struct SourceCursor: Sendable {
     var source: Source
-    /// As the cursor will have it.
     private(set) var position: SourcePosition
-    /// What was read and not given yet, the newest first.
+    /// The items that were read and not emitted yet, newest first.
     private var buffer: ArraySlice<NetworkItem> = []
     private var next: NetworkCursor?
-    /// What went wrong; it is not asked again for this page.
+    /// The error of the network, which is then not requested again for this page.
     var failure: NetworkError?
-    /// How much of its time has gone.
+    /// The time spent on requests for this page.
     var spent: Duration = .zero
-    /// How many pages in a row had nothing on them that was not given before.
+    /// The number of consecutive pages without a new item.
     private(set) var emptyPages = 0
 
     init(_ source: Source, at position: SourcePosition?) {
@@ -21,24 +20,22 @@ struct SourceCursor: Sendable {
         self.position = position ?? SourcePosition()
     }
 
-    /// The time of its newest item; never later than that of one given before, as a network's own order counts.
+    /// The time of the next item, at most that of the item before it, because the network's own order takes precedence.
     var time: Int64? {
         buffer.first.map { item in min(item.item.time, position.mark ?? .max) }
     }
 
-    /// Whether it has to be asked before it is known what it has next.
+    /// Whether a page must be fetched before the next item is known.
     var needsPage: Bool { failure == nil && !position.isAtEnd && buffer.isEmpty }
 
-    /// Whether there is, or may be, more in it.
+    /// Whether the list has, or may have, more items.
     var hasMore: Bool { !position.isAtEnd }
 
-    /// Whether the page that is to be asked for was read in this scroll before.
     var hasReadPage: Bool { position.isRead }
 
-    /// The page that is to be asked for.
     var pageCursor: NetworkCursor? { position.page }
 
-    /// So often an empty page that leads to itself is asked for again.
+    /// The maximum number of requests for an empty page whose next page is itself.
     private static let maximumRepeatedEmptyPages = 16
 
     mutating func append(_ page: NetworkPage) {
@@ -53,7 +50,7 @@ struct SourceCursor: Sendable {
         advanceIfConsumed()
     }
 
-    /// Gives its newest item.
+    /// Removes and returns the newest item.
     mutating func emit() -> NetworkItem? {
         guard let time, let item = buffer.popFirst() else { return nil }
         position.emit(item.item, at: time)
@@ -61,13 +58,13 @@ struct SourceCursor: Sendable {
         return item
     }
 
-    /// Takes note of a post that was given, by what all of its copies have in common.
+    /// Records an emitted post by the key that all of its copies share.
     mutating func remember(_ hash: Data) { position.recent.insert(hash) }
 
-    /// Goes on to the next page where this one is used up.
+    /// Moves on to the next page when this one is used up.
     private mutating func advanceIfConsumed() {
         guard position.isRead, buffer.isEmpty else { return }
-        // One that leads to itself leads nowhere.
+        // A page whose next page is itself is the last one.
         guard let next, next != position.page else {
             position.isAtEnd = true
             return

@@ -2,16 +2,16 @@ import Foundation
 import Locks
 import SocialAPI
 
-/// Which networks are left alone for now: broken ones, and those that have told us to wait.
+/// The circuit breakers of networks, and the waits that networks have demanded.
 ///
-/// Known to this process alone: another finds out by itself, at the cost of a few requests.
+/// The state is per process: another instance finds out on its own, at the cost of a few requests.
 final class CircuitBreakers: Sendable {
-    /// So many failures in a row of one place open its circuit.
+    /// The number of consecutive failures of a host that opens its circuit.
     static let threshold = 5
-    /// Of pauses between trials, in seconds.
+    /// The shortest and the longest pause before a probe, in seconds.
     private static let shortest: TimeInterval = 1
     private static let longest: TimeInterval = 60
-    /// The longest that a network is believed when it says to wait, in seconds: some say nonsense.
+    /// The longest wait that is accepted from a network, in seconds; some networks send implausible times.
     static let longestWait: TimeInterval = 3_600
 
     private static let maximumHosts = 10_000
@@ -24,7 +24,7 @@ final class CircuitBreakers: Sendable {
         var reason = ""
     }
 
-    /// Whom a network's limit counts: all of us, or one account.
+    /// The scope of a network's limit: all accounts of a host, or one account.
     private struct Limited: Hashable {
         var host: NetworkHost
         var account: String?
@@ -44,19 +44,21 @@ final class CircuitBreakers: Sendable {
         self.jitter = jitter
     }
 
-    /// - Throws: `NetworkError` where the source is to be left alone.
+    /// Checks that the source may be called.
+    ///
+    /// - Throws: `NetworkError` if the circuit is open or the network has demanded a wait.
     func admit(_ source: Source) throws {
         let now = now()
         try state.withLock { state in
             for limited in [Limited(host: source.host), Limited(host: source.host, account: source.key)] {
                 guard let end = state.waits[limited] else { continue }
                 guard end <= now else {
-                    throw NetworkError(.rateLimited(until: end), "the network has told us to wait")
+                    throw NetworkError(.rateLimited(until: end), "the network's rate limit is reached")
                 }
                 state.waits[limited] = nil
             }
             guard let circuit = state.circuitBreakers[source.host], let end = circuit.openUntil else { return }
-            // One may try whether it is well again.
+            // One request at a time probes whether the host works again.
             guard end <= now, !circuit.isProbed else {
                 throw NetworkError(.transient, circuit.reason, code: "circuit_open")
             }
@@ -64,7 +66,7 @@ final class CircuitBreakers: Sendable {
         }
     }
 
-    /// Takes note of an answer.
+    /// Records a successful response.
     func record(_ budget: Budget?, of source: Source) {
         state.withLock { state in
             state.circuitBreakers[source.host] = nil
@@ -81,13 +83,13 @@ final class CircuitBreakers: Sendable {
             case .rateLimited(let until):
                 state.circuitBreakers[source.host] = nil
                 wait(until ?? error.budget?.resetAt, error.budget?.scope ?? .account, source, &state)
-            // It answered.
+            // The host responded, so its circuit closes.
             case .auth, .permission, .invalid, .notFound, .unsupported: state.circuitBreakers[source.host] = nil
             }
         }
     }
 
-    /// Nothing is to be said of what was asked: its asker went away.
+    /// Ends a probe without a result, because the request was cancelled or not sent.
     func releaseProbe(_ source: Source) {
         state.withLock { $0.circuitBreakers[source.host]?.isProbed = false }
     }
@@ -103,7 +105,7 @@ final class CircuitBreakers: Sendable {
             circuit.isProbed = false
         }
         state.circuitBreakers[host] = circuit
-        // Places are named by users too: those that are not left alone can be forgotten.
+        // Users can name hosts too, so the number is bounded: hosts whose circuit is not open are dropped.
         if state.circuitBreakers.count > Self.maximumHosts {
             state.circuitBreakers = state.circuitBreakers.filter { $0.value.openUntil.map { $0 > now() } ?? false }
         }
@@ -111,7 +113,7 @@ final class CircuitBreakers: Sendable {
 
     private func wait(_ end: Date?, _ scope: Budget.Scope, _ source: Source, _ state: inout State) {
         let now = now()
-        // A little longer than told: some windows end later than they say.
+        // Slightly longer than demanded, because some windows end later than announced.
         let delay = end.flatMap(NetworkTime.plausible).map { $0.timeIntervalSince(now) + 0.5 + jitter() } ?? 60
         let limited = Limited(host: source.host, account: scope == .account ? source.key : nil)
         state.waits[limited] = now.addingTimeInterval(min(max(delay, 1), Self.longestWait))

@@ -3,23 +3,23 @@ import Metrics
 import ServiceHost
 import SocialAPI
 
-/// Asks networks: each within its time, through its circuit, with tokens that are renewed where they must be.
+/// Calls networks: within a time limit, through circuit breakers, and with tokens that are renewed when necessary.
 struct NetworkGateway: Sendable {
-    /// `SOCIAL_DEADLINE_MS`: how long one network has for its part of an answer.
+    /// `SOCIAL_DEADLINE_MS`: the time limit of a network for its part of a response.
     let deadline: Duration
     let circuitBreakers: CircuitBreakers
     let renewals: Renewals?
     let now: @Sendable () -> Date
 
-    /// Asks once; again only where tokens were renewed for it.
+    /// Calls a network once, and a second time only after renewing its tokens.
     ///
     /// - Parameters:
-    ///   - source: the account; replaced where its tokens were renewed.
-    ///   - limit: the time there is.
-    ///   - isWrite: whether the network may have done something when no answer comes.
-    ///   - call: what is asked.
-    /// - Returns: what it answered.
-    /// - Throws: `NetworkError`, or `CancellationError`.
+    ///   - source: The account; replaced by one with renewed tokens.
+    ///   - limit: The time limit.
+    ///   - isWrite: Whether the network may have done something if no response arrives.
+    ///   - call: The request.
+    /// - Returns: The result of `call`.
+    /// - Throws: `NetworkError` or `CancellationError`.
     func call<Value: Sendable>(
         _ source: inout Source,
         within limit: Duration,
@@ -28,14 +28,14 @@ struct NetworkGateway: Sendable {
     ) async throws -> Value {
         let start = ContinuousClock.now
         if source.record?.state == .reauthenticate {
-            throw NetworkError(.auth, "the account must be linked anew")
+            throw NetworkError(.auth, "the account must be linked again")
         }
         try circuitBreakers.admit(source)
         if let renewals, renewals.isDue(source) {
             do {
                 source = try await renewedIfNeeded(source, renewals, within: limit)
             } catch {
-                // Whoever was let in to try whether the network is well has not tried it.
+                // The request was possibly admitted as a probe but not sent.
                 circuitBreakers.releaseProbe(source)
                 throw error
             }
@@ -53,7 +53,9 @@ struct NetworkGateway: Sendable {
         }
     }
 
-    /// Tokens that last a little longer are used as they are while they cannot be renewed, or that takes its time.
+    /// Renews the tokens.
+    ///
+    /// Tokens that are still valid are used if their renewal fails in passing or takes too long.
     private func renewedIfNeeded(
         _ source: Source,
         _ renewals: Renewals,
@@ -69,7 +71,7 @@ struct NetworkGateway: Sendable {
         }
     }
 
-    /// Waits for new tokens no longer than there is time; they are renewed all the same, for who comes next.
+    /// Waits for the renewal up to a limit; the renewal itself continues for later requests.
     private func renewed(_ source: Source, _ renewals: Renewals, within limit: Duration) async throws -> Source {
         do {
             return try await within(limit) { try await renewals.renewed(source) }
@@ -98,7 +100,7 @@ struct NetworkGateway: Sendable {
                 error is DeadlineExceeded
                 ? NetworkError(
                     isWrite ? .unknownOutcome : .transient,
-                    "the network did not answer in time",
+                    "the network did not respond in time",
                     code: "late"
                 )
                 : NetworkError(error, isWrite: isWrite)
@@ -115,7 +117,7 @@ struct NetworkGateway: Sendable {
     }
 }
 
-/// An answer that says how much more may be asked.
+/// A response that includes the remaining budget of requests.
 protocol Budgeted {
     var budget: Budget? { get }
 }
@@ -124,7 +126,7 @@ extension NetworkPage: Budgeted {}
 extension PublishedPost: Budgeted {}
 
 extension NetworkError.Class {
-    /// As metrics have it.
+    /// The value of the `outcome` label in metrics.
     var label: String {
         switch self {
         case .auth: "auth"

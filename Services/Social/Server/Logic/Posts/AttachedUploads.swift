@@ -6,16 +6,19 @@ import PhotosAPI
 import ServiceClient
 import Wire
 
-/// Files that were brought to photos before, by which a post names them.
+/// Loads uploads in photos that a post refers to.
 struct AttachedUploads: Sendable {
     let photos: ServiceClient
 
+    /// Returns an upload as a file for networks.
+    ///
     /// - Parameters:
-    ///   - brought: the upload.
-    ///   - asker: whose it has to be.
+    ///   - attachment: The reference to the upload.
+    ///   - caller: The user, who must own the upload.
     ///   - element: `photo` or `video`.
-    /// - Returns: the upload as it goes to networks.
-    /// - Throws: `invalid`, naming the field, for an upload that is not the asker's or is gone.
+    /// - Returns: The file with its type, size and URL.
+    /// - Throws: `upload_not_found`, naming the field, if the upload does not exist or belongs to another user;
+    ///   `unsupported_media_type` if the file is not a photo or video.
     func file(_ attachment: FeedDraft.Attachment, for caller: Caller, as element: String) async throws -> OutgoingMedia
     {
         let field = "data.\(element)"
@@ -31,7 +34,12 @@ struct AttachedUploads: Sendable {
         let type = Self.type(of: bytes)
         let prefix = element == "photo" ? "image/" : "video/"
         guard type.hasPrefix(prefix) else {
-            throw APIError(.unsupportedMediaType, "unsupported_media_type", "the \(element) is none", field: field)
+            throw APIError(
+                .unsupportedMediaType,
+                "unsupported_media_type",
+                "the upload is not a \(element)",
+                field: field
+            )
         }
         return OutgoingMedia(
             bytes: bytes,
@@ -44,7 +52,6 @@ struct AttachedUploads: Sendable {
         )
     }
 
-    /// What bytes are, by themselves.
     static func type(of bytes: ByteBuffer) -> String {
         var detector = MediaTypeDetector()
         detector.feed(bytes)

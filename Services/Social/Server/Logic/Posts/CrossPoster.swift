@@ -3,9 +3,9 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Posts to several networks at once: each element goes to every chosen network that takes it (seed comblie).
+/// Posts to several networks at once: each element goes to every chosen network that accepts it (seed comblie).
 struct CrossPoster: Sendable {
-    /// How long all of a post may take: an answer has to begin within the gateway's thirty seconds.
+    /// The time limit of a post: the response must begin within the gateway's 30 seconds.
     private static let timeout: Duration = .seconds(20)
 
     let sources: Sources
@@ -18,12 +18,12 @@ struct CrossPoster: Sendable {
     /// Posts now.
     ///
     /// - Parameters:
-    ///   - draft: what is posted, and where.
-    ///   - content: the same with its files.
-    ///   - asker: who posts.
-    ///   - key: his `Idempotency-Key`: a post that comes again by it goes on where it was left.
-    /// - Returns: what came of it on each network.
-    /// - Throws: `invalid` where no element finds any network.
+    ///   - draft: The post and its networks.
+    ///   - content: The draft's content with its files.
+    ///   - caller: The author.
+    ///   - key: The `Idempotency-Key`; a request with the same key continues the earlier attempt.
+    /// - Returns: The result of each network.
+    /// - Throws: `no_target_network` if no network accepts an element.
     func post(_ draft: FeedDraft, _ content: PostContent, for caller: Caller, key: String?) async throws -> PostResponse
     {
         let plan = try await requirePlan(draft, content, for: caller)
@@ -40,16 +40,15 @@ struct CrossPoster: Sendable {
         guard plan.hasFetchedMedia else { return PostResponse(try await execute(plan, content, registered)) }
         try await media.save(content, of: registered)
         let results = try await execute(plan, content, registered)
-        // A network that has not answered, and another request with the same key, may still fetch the files.
+        // A network that has not responded, or another request with the same key, may still fetch the files.
         let mayBeFetched = results.values.contains { [409, 429, 503, 504].contains($0.code) }
-        // Silence: what is left is swept within the hour.
+        // The error is ignored: the sweep removes remaining files when their addresses have expired.
         if !mayBeFetched { try? await media.discard(registered.id) }
         return PostResponse(results)
     }
 
-    /// Which network takes what.
+    /// The assignment of a post's elements to networks.
     struct Plan: Sendable {
-        /// One account and what it is to post.
         struct Part: Sendable {
             var source: Source
             var name: String
@@ -57,7 +56,7 @@ struct CrossPoster: Sendable {
         }
 
         var parts: [Part] = []
-        /// Networks that take nothing, by their names as they were sent.
+        /// The networks that accept no element, by the names in the request.
         var rejected: [String: PostResult] = [:]
         var elements: [PostElement] = []
 
@@ -69,16 +68,24 @@ struct CrossPoster: Sendable {
         }
     }
 
-    /// - Throws: `invalid` where there is nothing to post, or no element finds any network.
+    /// Returns the plan of a post.
+    ///
+    /// - Throws: `missing_field` if there is nothing to post, `no_target_network` if no network accepts an element.
     func requirePlan(_ draft: FeedDraft, _ content: PostContent, for caller: Caller) async throws -> Plan {
         let plan = try await plan(draft, content, for: caller)
         guard !plan.parts.isEmpty else {
-            throw APIError.invalid("data", "none of the chosen networks takes any of it", code: "no_target_network")
+            throw APIError.invalid(
+                "data",
+                "none of the chosen networks accepts this content",
+                code: "no_target_network"
+            )
         }
         return plan
     }
 
-    /// - Throws: `invalid` where there is nothing to post.
+    /// Returns the plan of a post, possibly without any network.
+    ///
+    /// - Throws: `missing_field` if there is nothing to post.
     func plan(_ draft: FeedDraft, _ content: PostContent, for caller: Caller) async throws -> Plan {
         let all = try await sources.all(for: caller)
         let chosen = draft.networks.map { $0.compactMap { Network(named: $0) } } ?? all.map(\.network)
@@ -95,7 +102,7 @@ struct CrossPoster: Sendable {
             if accepted.isEmpty {
                 let reasons = plan.elements.compactMap { accountCapabilities.reasons[$0.capability] }
                 plan.rejected[name] = rejectedResult(
-                    reasons.first ?? "\(network.rawValue) takes nothing of it",
+                    reasons.first ?? "\(network.rawValue) does not accept this content",
                     plan.elements
                 )
             } else {
@@ -109,7 +116,7 @@ struct CrossPoster: Sendable {
         PostResult(code: 422, reason: reason, parts: Dictionary(uniqueKeysWithValues: elements.map { ($0, 422) }))
     }
 
-    /// Posts to all at once; nobody who goes away meanwhile leaves something half done.
+    /// Posts to all networks at once, in a task that continues when the client disconnects.
     func execute(_ plan: Plan, _ content: PostContent, _ post: PostRecord) async throws -> [String: PostResult] {
         let work = Task {
             try await withThrowingTaskGroup(of: (String, PostResult).self) { tasks in
@@ -149,17 +156,17 @@ struct CrossPoster: Sendable {
         return result
     }
 
-    /// The post's name, which is the same for the same `Idempotency-Key` of the same person.
+    /// Returns the post's id, which is the same for the same `Idempotency-Key` of the same user.
     static func id(of key: String?, _ user: User.ID) -> UUID {
         guard let key else { return UUID() }
         let parts = ["post", user.application, user.user, key].map { "\($0.utf8.count):\($0)" }.joined()
         return uuid(of: parts)
     }
 
-    /// What a network may recognise a repetition by.
+    /// Returns the key by which a network may detect a repeated post.
     static func key(_ post: UUID, _ network: Network) -> UUID { uuid(of: "\(post) \(network.rawValue)") }
 
-    /// A UUID of version 8 (RFC 9562, section 5.8), made of a hash.
+    /// Returns a UUID of version 8 (RFC 9562, section 5.8) made from a hash.
     private static func uuid(of text: String) -> UUID {
         var bytes = Array(Array(SHA256.hash(data: Data(text.utf8))).prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

@@ -3,15 +3,14 @@ import NIOCore
 import SocialAPI
 import Wire
 
-/// What somebody wants to have posted, as `data` of the seed.
+/// A post as the client sends it in `data` (seed comblie).
 struct FeedDraft: Codable, Hashable, Sendable {
-    /// A file that was brought to photos before.
+    /// A reference to an upload in photos.
     struct Attachment: Codable, Hashable, Sendable {
         var uploadId: String
         var alt: String?
     }
 
-    /// An item that is liked.
     struct Target: Codable, Hashable, Sendable {
         var network: String
         var id: String
@@ -30,19 +29,21 @@ struct FeedDraft: Codable, Hashable, Sendable {
     var networks: [String]?
     var like: Target?
     var favorite: Target?
-    /// When, of a post for later.
+    /// The time of a scheduled post.
     var at: Date?
 }
 
 extension FeedDraft {
-    /// Of text, in Unicode scalars; this and those below are more than any network takes.
+    /// The maximum length of a text in Unicode scalars.
+    ///
+    /// All of these limits are above those of the networks.
     private static let maximumText = 65_536
     private static let maximumID = 128
     private static let maximumName = 1_000
     static let maximumAlt = 5_000
     private static let maximumNetworks = 16
 
-    /// - Throws: `invalid`, naming the field below `data`.
+    /// - Throws: `invalid_field` or `missing_field`, naming a field below `data`.
     init(_ data: JSONValue) throws {
         do {
             self = try WireJSON.decode(FeedDraft.self, from: data)
@@ -58,13 +59,13 @@ extension FeedDraft {
             throw APIError.invalid("data.text", "a text has at most \(Self.maximumText) characters")
         }
         guard networks?.count ?? 0 <= Self.maximumNetworks else {
-            throw APIError.invalid("data.networks", "there are not so many networks")
+            throw APIError.invalid("data.networks", "at most \(Self.maximumNetworks) networks can be named")
         }
         if let networks {
             guard !networks.isEmpty else { throw APIError.missing("data.networks") }
             let known = try networks.map { try Self.network($0, "data.networks") }
             guard Set(known).count == known.count else {
-                throw APIError.invalid("data.networks", "a network is named twice")
+                throw APIError.invalid("data.networks", "a network can be named only once")
             }
         }
         if let location { try Self.check(location) }
@@ -72,7 +73,7 @@ extension FeedDraft {
         if let video { try Self.check(video, "data.video") }
         let isPost = text?.isEmpty == false || photo != nil || video != nil || location != nil
         guard [like != nil, favorite != nil, isPost].count(where: \.self) <= 1 else {
-            throw APIError.invalid("data", "a like or a favourite stands alone")
+            throw APIError.invalid("data", "a like or a favourite cannot be combined with other content")
         }
     }
 
@@ -105,13 +106,12 @@ extension FeedDraft {
         return network
     }
 
-    /// What it is called that a network is chosen by: as it was sent.
+    /// Returns the network's name as the client wrote it.
     func name(of network: Network) -> String {
         networks?.first { Network(named: $0) == network } ?? network.rawValue
     }
 }
 
-/// A draft with its files.
 struct PostContent: Sendable {
     var text: String
     var photo: OutgoingMedia?
@@ -126,12 +126,11 @@ struct PostContent: Sendable {
         return elements
     }
 
-    /// What its files have.
     var bytes: Int { [photo, video].reduce(0) { $0 + ($1?.bytes.readableBytes ?? 0) } }
 
-    /// What of it a network takes, by the seed's table: as far as the account's abilities go.
+    /// Returns the elements that a network accepts, by the seed's table and the account's capabilities.
     ///
-    /// Text that needs a picture goes along with one.
+    /// If the network requires a photo or video, other elements are only accepted together with it.
     func accepted(by accountCapabilities: AccountCapabilities) -> [PostElement] {
         let accepted = elements.filter { accountCapabilities.supported.contains($0.capability) }
         let hasMedia = accepted.contains(.photo) || accepted.contains(.video)
@@ -139,7 +138,6 @@ struct PostContent: Sendable {
         return []
     }
 
-    /// The part of it that consists of those elements.
     func post(of elements: [PostElement], key: UUID, createdAt: Date) -> NetworkPost {
         NetworkPost(
             key: key,

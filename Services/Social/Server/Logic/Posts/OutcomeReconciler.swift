@@ -4,11 +4,11 @@ import Postgres
 import ServiceHost
 import SocialAPI
 
-/// Finds out what became of posts that nobody knows of: after a timeout, or the end of the process that sent them.
+/// Finds out whether posts with an unknown outcome were published: after a timeout, or a crash of the sending process.
 struct OutcomeReconciler: Sendable {
-    /// Seconds until the first look, and twice as long each time.
+    /// The time until the first lookup in seconds; it doubles with each lookup.
     private static let first = 30.0
-    /// After so many looks in vain it was not posted, as far as anybody can tell.
+    /// The number of lookups after which the outcome stays unknown.
     private static let maximumLookups = 6
 
     let database: PostgresPool
@@ -41,9 +41,9 @@ struct OutcomeReconciler: Sendable {
                 try await publisher.finish(publication, Publisher.unknown)
             }
         } catch {
-            logger.warning("a post could not be looked for", metadata: ["error": "\(error)"])
+            logger.warning("lookup of a post failed", metadata: ["error": "\(error)"])
             guard let failed = FailedRow(publication.key, error) else { return }
-            // Without the note it is looked for again all the same.
+            // The error is ignored: without the record in `setAside` the post is looked up again all the same.
             try? await setAside.failed([failed], of: .publication)
         }
     }

@@ -6,17 +6,17 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// The files of posts at public addresses, for networks that fetch media themselves (Instagram).
+/// Public addresses of posts' files, for networks that fetch media themselves (Instagram).
 ///
-/// An address is signed, so it cannot be guessed, and is good for an hour. The files of a post for later are in the database
-/// already; those of a post at once are stored there until the networks have answered.
+/// An address is signed, so that it cannot be guessed, and is valid for an hour. The files of a scheduled post are in
+/// the database already. Those of an immediate post are stored there until the networks have responded.
 struct PostMedia: Sendable {
-    /// How long an address is good, in seconds: Instagram fetches at once, and tries again for minutes.
+    /// The lifetime of an address in seconds: Instagram fetches immediately, and retries for some minutes.
     static let lifetime: TimeInterval = 3_600
-    /// How many bytes of one user's posts at once may be stored, where the quota is not smaller.
+    /// The maximum number of stored bytes of a user's immediate posts, if the quota is not smaller.
     private static let maximumBytes: Int64 = 268_435_456
     private static let list = "social/post media"
-    /// An address belongs to no user: the network that fetches it has no account here.
+    /// An address has no user, because the network that fetches it has no account here.
     private static let noUser = User.ID(application: "", user: "")
 
     private struct Link: Codable {
@@ -31,9 +31,9 @@ struct PostMedia: Sendable {
     let quota: StorageQuota
     let now: @Sendable () -> Date
 
-    /// Stores the files of a post at once; the files of an earlier attempt are replaced.
+    /// Stores the files of an immediate post and replaces those of an earlier attempt.
     ///
-    /// - Throws: `storage_quota_exceeded` where too many bytes of the user's posts are stored.
+    /// - Throws: `storage_quota_exceeded` if the user's posts have too many stored bytes.
     func save(_ content: PostContent, of post: PostRecord) async throws {
         let quota = StorageQuota(bytes: min(Self.maximumBytes, quota.maximum))
         try await database.transaction { db in
@@ -43,7 +43,7 @@ struct PostMedia: Sendable {
         }
     }
 
-    /// The content with addresses in place of those that the files came from.
+    /// Returns the content with the public addresses of its files.
     func addressed(_ content: PostContent, of post: UUID) throws -> PostContent {
         var content = content
         if content.photo != nil { content.photo?.url = try url(of: .photo, of: post) }
@@ -56,9 +56,9 @@ struct PostMedia: Sendable {
         return "\(publicURL)/feed/media/\(try cursors.sign(link, of: Self.list, for: Self.noUser))"
     }
 
-    /// The file that an address names.
+    /// Returns the file of an address.
     ///
-    /// - Throws: `media_not_found` for an address that was not made here or has expired, and for a file that is gone.
+    /// - Throws: `media_not_found` if the address was not created here or has expired, or if the file was deleted.
     func find(_ token: String) async throws -> (reply: BlobResponse, file: PostFile) {
         let notFound = APIError(.notFound, "media_not_found", "the address is unknown or has expired")
         let link: Link
@@ -80,16 +80,16 @@ struct PostMedia: Sendable {
         return (reply, PostFile(database: database, post: link.post, element: link.element, size: found.size))
     }
 
-    /// Removes the files of a post at once that no network fetches any more.
+    /// Removes the files of an immediate post that no network fetches any longer.
     func discard(_ post: UUID) async throws { try await MediaStore(db: database).delete(of: post) }
 
-    /// Removes the files of posts at once whose addresses have expired.
+    /// Removes the files of immediate posts whose addresses have expired.
     func sweep() async throws {
         try await MediaStore(db: database).deleteFetched(postedBefore: now().addingTimeInterval(-Self.lifetime))
     }
 }
 
-/// A post's file, read in pieces from the database.
+/// A post's file, read from the database in pieces.
 struct PostFile: Blob {
     let database: PostgresPool
     let post: UUID

@@ -5,9 +5,8 @@ import ServiceLifecycle
 import SocialAPI
 import Wire
 
-/// What people write: takes a request apart and has it posted, reacted or answered.
+/// Handles requests that write: posts, reactions, replies and scheduled posts.
 struct PostService: Sendable {
-    /// Files that came with a request.
     struct Files: Sendable {
         var photo: OutgoingMedia?
         var video: OutgoingMedia?
@@ -18,7 +17,6 @@ struct PostService: Sendable {
     private let replies: Replies
     private let schedule: Schedule
     private let files: AttachedUploads
-    /// What goes on besides requests.
     let maintenance: [any Service]
 
     init(
@@ -69,14 +67,14 @@ struct PostService: Sendable {
         )
         files = AttachedUploads(photos: photos)
         maintenance = [
-            PeriodicTask("posts for later", every: .seconds(1), logger: logger, schedule.round),
-            PeriodicTask("look for posts", every: .seconds(5), logger: logger, reconciler.round),
+            PeriodicTask("scheduled posts", every: .seconds(1), logger: logger, schedule.round),
+            PeriodicTask("reconciliation of posts", every: .seconds(5), logger: logger, reconciler.round),
             PeriodicTask("sweep of posts", every: .seconds(3_600), logger: logger, schedule.sweep),
             PeriodicTask("sweep of fetched files", every: .seconds(300), logger: logger, media.sweep),
         ]
     }
 
-    /// `POST /feed` with `data`.
+    /// Handles `POST /feed` with `data`.
     func create(_ data: JSONValue, _ files: Files, for caller: Caller, key: String?) async throws -> PostResponse {
         let draft = try FeedDraft(data)
         if let like = draft.like { return try await reactions.react(.like, to: like, for: caller) }
@@ -84,17 +82,17 @@ struct PostService: Sendable {
         return try await crossPoster.post(draft, content(of: draft, files, for: caller), for: caller, key: key)
     }
 
-    /// `POST /messages` with `data`.
+    /// Handles `POST /messages` with `data`.
     func reply(_ data: JSONValue, for caller: Caller, key: String?) async throws -> PostResponse {
         try await replies.reply(ReplyDraft(data), for: caller, key: key)
     }
 
-    /// `POST /feed/schedule`.
+    /// Handles `POST /feed/schedule`.
     func schedule(_ data: JSONValue, _ files: Files, for caller: Caller, at: Date?) async throws -> ScheduledPost {
         let draft = try FeedDraft(data)
         guard let at = at ?? draft.at else { throw APIError.missing("at") }
         guard draft.like == nil, draft.favorite == nil else {
-            throw APIError.invalid("data", "only posts are for later")
+            throw APIError.invalid("data", "likes and favourites cannot be scheduled")
         }
         return try await schedule.add(draft, content(of: draft, files, for: caller), for: caller, at: at)
     }

@@ -1,11 +1,11 @@
 import SocialAPI
 
-/// What one network is to have: a post, or an answer in a thread.
+/// A request to publish on one network: a post, or a reply in a thread.
 enum PublishRequest: Sendable {
     case post(NetworkPost)
     case reply(NetworkReply)
 
-    /// All that is needed before the one step that people see.
+    /// Performs all steps before the one that makes the post visible.
     func prepare(by connector: any Connector, as account: NetworkAccount) async throws -> PreparedPost? {
         switch self {
         case .post(let post): try await connector.prepare(post, as: account)
@@ -24,7 +24,7 @@ enum PublishRequest: Sendable {
         }
     }
 
-    /// Nil says that the network surely does not have it.
+    /// Finds the published post; nil means that the network certainly does not have it.
     func find(
         _ prepared: PreparedPost?,
         by connector: any Connector,

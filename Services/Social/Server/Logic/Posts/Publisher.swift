@@ -4,14 +4,16 @@ import Postgres
 import SocialAPI
 import Wire
 
-/// Brings a parcel to its network, once: whatever happens on the way, what people see is never sent twice.
+/// Publishes a post or a reply on its network at most once: the request that makes it visible is never sent twice.
 struct Publisher: Sendable {
-    /// How long a look for what may have been posted takes at most.
+    /// The time limit of a lookup.
     private static let timeout: Duration = .seconds(5)
-    /// What was sent so many seconds ago and is not to be seen is not under way any more: the request itself has twenty
-    /// (`CrossPoster`), and the next attempt of a post whose process died comes forty after at the earliest.
+    /// The time after which a request whose post is not found can no longer be in progress, in seconds.
+    ///
+    /// The request itself takes up to 20 seconds (`CrossPoster`). The next attempt after a crash comes at least 40
+    /// seconds later.
     private static let settleTime: TimeInterval = 35
-    /// How long a post of the same `Idempotency-Key` is the same, in seconds.
+    /// The time for which an `Idempotency-Key` identifies the same post, in seconds.
     private static let idempotencyWindow: TimeInterval = 86_400
 
     let database: PostgresPool
@@ -21,9 +23,9 @@ struct Publisher: Sendable {
 
     private var store: PublicationStore<PostgresPool> { PublicationStore(db: database) }
 
-    /// Notes what is to be brought to networks, or finds it as an attempt before has noted it.
+    /// Stores a post, or returns the one that an earlier attempt has stored.
     ///
-    /// - Throws: `unprocessable` where something else has its name.
+    /// - Throws: `idempotency_key_reused` if the stored post has different content.
     func register(_ record: PostRecord) async throws -> PostRecord {
         let expiry = now().addingTimeInterval(-Self.idempotencyWindow)
         let stored = try await PostStore(db: database).insert(record, expiry: expiry)
@@ -31,23 +33,23 @@ struct Publisher: Sendable {
             throw APIError(
                 .unprocessable,
                 "idempotency_key_reused",
-                "this Idempotency-Key came with another request before",
+                "this Idempotency-Key was already used for a different request",
                 field: "Idempotency-Key"
             )
         }
         return stored
     }
 
-    /// Goes on where an attempt before has stopped, or begins.
+    /// Publishes a post, or continues an earlier attempt.
     ///
     /// - Parameters:
-    ///   - parcel: what this network takes of the post.
-    ///   - id: the post's.
-    ///   - source: whose account it is posted by.
-    ///   - parts: the post's elements, and whether the network takes each.
-    ///   - limit: the time there is.
-    /// - Returns: what came of it, without parts.
-    /// - Throws: what the database throws; of the network nothing.
+    ///   - publishRequest: The part of the post that this network accepts.
+    ///   - id: The post's id.
+    ///   - source: The account that publishes.
+    ///   - parts: The post's elements, and whether the network accepts each.
+    ///   - limit: The time limit.
+    /// - Returns: The result, without parts.
+    /// - Throws: Database errors only; an error of the network is part of the result.
     func publish(
         _ publishRequest: PublishRequest,
         _ id: UUID,
@@ -66,15 +68,15 @@ struct Publisher: Sendable {
         return try await send(publishRequest, &publication, by: &source, within: limit)
     }
 
-    /// Looks for what may have been posted before.
+    /// Looks for a post that an earlier attempt may have published.
     ///
-    /// - Returns: what came of it; nil where it waits as if nothing had been sent.
+    /// - Returns: The result; nil if the publication is waiting again, as if nothing had been sent.
     private func recheck(
         _ publishRequest: PublishRequest,
         _ publication: inout PublicationRecord,
         by source: inout Source
     ) async throws -> PostResult? {
-        // Sent again with the same key it is surely done once.
+        // The network ignores a repeated request with the same key, so sending again is safe.
         if source.connector.isIdempotent {
             return try await revert(to: .waiting, &publication) ? nil : Self.inProgress
         }
@@ -82,7 +84,7 @@ struct Publisher: Sendable {
         case .found(let posted): return try await finish(publication, Self.result(posted, source.network))
         case .unknown: return Self.unknown
         case .absent:
-            // The request may be on its way to the network still, from here or from another instance.
+            // The request may still be on its way to the network, from this or another instance.
             guard publication.sentAt.map({ now().timeIntervalSince($0) > Self.settleTime }) ?? true else {
                 return publication.state == .sent ? Self.inProgress : Self.unknown
             }
@@ -123,7 +125,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// The one request that counts has failed: for certain, or nobody knows.
+    /// Handles a failure of the request that publishes: a certain failure, or an unknown outcome.
     private func handleFailure(
         _ error: NetworkError,
         _ publishRequest: PublishRequest,
@@ -136,8 +138,8 @@ struct Publisher: Sendable {
             return Self.result(error)
         }
         let metadata: Logger.Metadata = ["network": "\(source.network.rawValue)", "reason": "\(error.reason)"]
-        logger.notice("nobody knows whether a post was taken", metadata: metadata)
-        // Seen, it was posted; not seen, it may still come.
+        logger.notice("post outcome unknown", metadata: metadata)
+        // A post that is found was published; one that is not found may still appear.
         if case .found(let posted) = await lookUp(for: publishRequest, publication, by: &source) {
             return try await finish(publication, Self.result(posted, source.network))
         }
@@ -145,16 +147,18 @@ struct Publisher: Sendable {
         return Self.unknown
     }
 
-    /// Before anybody could see it: tried again with the post where it may pass.
+    /// Handles a failure before the publishing request.
+    ///
+    /// A transient failure is retried together with the post.
     private func handleRejection(_ error: NetworkError, _ publication: PublicationRecord) async throws -> PostResult {
         error.isLasting ? try await finish(publication, Self.result(error)) : Self.result(error)
     }
 
-    // MARK: Looking
+    // MARK: Lookup
 
     enum LookupResult {
         case found(PublishedPost)
-        /// The network surely does not have it.
+        /// The network certainly does not have the post.
         case absent
         case unknown
     }
@@ -199,10 +203,10 @@ struct Publisher: Sendable {
         return PostResult(code: report.code, reason: report.reason)
     }
 
-    private static let inProgress = PostResult(code: 409, reason: "it is being posted already")
+    private static let inProgress = PostResult(code: 409, reason: "the post is already being published")
 
     static let unknown = PostResult(
         code: 504,
-        reason: "nobody knows whether it was posted; it is looked for, and not posted again"
+        reason: "the outcome is unknown; Roost looks for the post and does not send it again"
     )
 }

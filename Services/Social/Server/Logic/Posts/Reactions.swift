@@ -2,19 +2,21 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// What is done to what others have posted: likes and favourites.
+/// Reactions to other users' posts: likes and favourites.
 struct Reactions: Sendable {
     let sources: Sources
     let networkGateway: NetworkGateway
     let identities: Identities
 
-    /// Likes an item, or has it as a favourite; twice is as once, so what is not answered is asked again once.
+    /// Likes an item or makes it a favourite.
+    ///
+    /// Repeating a like has no effect, so an unknown outcome is retried once.
     func react(_ element: PostElement, to target: FeedDraft.Target, for caller: Caller) async throws -> PostResponse {
         let field = "data.\(element.rawValue)"
         let network = try FeedDraft.network(target.network, "\(field).network")
-        // With the network's name before it, as items have it, or without.
-        let named = ItemID(target.id).flatMap { $0.network == network ? $0.native : nil }
-        let id = named ?? target.id
+        // The id may have the network's name in front, as in items, or not.
+        let nativeID = ItemID(target.id).flatMap { $0.network == network ? $0.native : nil }
+        let id = nativeID ?? target.id
         guard !id.isEmpty, id.utf8.count <= 2_048 else { throw APIError.missing("\(field).id") }
         var source = try await sources.require(network, for: caller)
         try source.requireSupport(element)
@@ -46,18 +48,21 @@ struct Reactions: Sendable {
 }
 
 extension Source {
-    /// - Throws: `invalid` where the network does not take the element.
+    /// Checks that the network supports an element.
+    ///
+    /// - Throws: `no_target_network` if the account's capabilities lack the element.
     func requireSupport(_ element: PostElement) throws {
         let accountCapabilities = connector.accountCapabilities(of: account)
         guard !accountCapabilities.supported.contains(element.capability) else { return }
         let reason =
-            accountCapabilities.reasons[element.capability] ?? "\(network.rawValue) takes no \(element.rawValue)"
+            accountCapabilities.reasons[element.capability]
+            ?? "\(network.rawValue) does not support \"\(element.rawValue)\""
         throw APIError.invalid("data.\(element.rawValue)", reason, code: "no_target_network")
     }
 }
 
 extension PostResponse {
-    /// What came of the only element, on the only network.
+    /// Creates the response for the only element on the only network.
     init(_ result: PostResult, of element: PostElement, named name: String) {
         var result = result
         result.parts[element] = result.code

@@ -2,11 +2,13 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Answers in threads: one does not begin one, and each is sent once.
+/// Replies in message threads.
+///
+/// A reply does not start a thread, and each is sent once.
 struct Replies: Sendable {
-    /// Of a reply, in Unicode scalars.
+    /// The maximum length of a reply, in Unicode scalars.
     private static let maximumText = 20_000
-    /// Of a thread's name, in bytes.
+    /// The maximum length of a thread's id, in bytes.
     private static let maximumThread = 1_024
     private static let timeout: Duration = .seconds(15)
 
@@ -16,7 +18,7 @@ struct Replies: Sendable {
     let publisher: Publisher
     let now: @Sendable () -> Date
 
-    /// Answers, or goes on where an attempt with the same `Idempotency-Key` was left.
+    /// Sends a reply, or continues an earlier attempt with the same `Idempotency-Key`.
     func reply(_ reply: ReplyDraft, for caller: Caller, key: String?) async throws -> PostResponse {
         guard 1...Self.maximumText ~= reply.text.unicodeScalars.count else {
             throw APIError.invalid("data.text", "a reply has 1 to \(Self.maximumText) characters")
@@ -40,7 +42,7 @@ struct Replies: Sendable {
                 isScheduled: false
             )
         )
-        // Whoever goes away meanwhile leaves nothing half done.
+        // A separate task, so that a client that disconnects does not stop the request halfway.
         let result = try await Task { try await send(record, by: source) }.value
         return PostResponse(result, of: .reply, named: reply.network)
     }
@@ -58,7 +60,7 @@ struct Replies: Sendable {
 }
 
 extension PublishRequest {
-    /// What is known of a post without its files, by which a network may be asked for it.
+    /// Creates a request from a stored post without its files, by which the post is looked up.
     init(_ record: PostRecord, on network: Network) {
         let (key, text) = (CrossPoster.key(record.id, network), record.draft.text ?? "")
         if let thread = record.thread {
@@ -70,13 +72,13 @@ extension PublishRequest {
     }
 }
 
-/// What somebody answers in a thread.
+/// A reply as the client sends it in `data`.
 struct ReplyDraft: Codable, Hashable, Sendable {
     var network: String
     var thread: String
     var text: String
 
-    /// - Throws: `invalid`, naming the field below `data`.
+    /// - Throws: `invalid_field` or `missing_field`, naming a field below `data`.
     init(_ data: JSONValue) throws {
         do {
             self = try WireJSON.decode(ReplyDraft.self, from: data)

@@ -5,18 +5,18 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Posts for later: kept with their files, and posted by whichever instance finds their time come.
+/// Scheduled posts: stored with their files, and posted when due by the instance that claims them.
 struct Schedule: Sendable {
-    /// How many one person may have waiting.
+    /// The maximum number of waiting posts per user.
     private static let maximum = 100
-    /// How many bytes their files may have, where the quota is not smaller.
+    /// The maximum size of their files in bytes, if the quota is not smaller.
     private static let maximumBytes: Int64 = 268_435_456
-    /// How far ahead, in seconds: a year.
+    /// The maximum time ahead in seconds: a year.
     private static let horizon: TimeInterval = 31_622_400
-    /// How long one instance has for a post, in seconds, and for how long it is tried.
+    /// The time that an instance has to publish a post, and the time for which a failing post is retried, in seconds.
     private static let claim: TimeInterval = 60
     private static let retryWindow: TimeInterval = 3_600
-    /// How long it can be found out what became of a post, in seconds.
+    /// The time for which the result of a post can be read, in seconds.
     private static let retention: TimeInterval = 2 * 86_400
 
     let database: PostgresPool
@@ -29,9 +29,10 @@ struct Schedule: Sendable {
 
     func add(_ draft: FeedDraft, _ content: PostContent, for caller: Caller, at: Date) async throws -> ScheduledPost {
         guard at > now(), at < now().addingTimeInterval(Self.horizon) else {
-            throw APIError.invalid("at", "a post for later is for a time to come, within a year")
+            throw APIError.invalid("at", "the time of a scheduled post must be in the future and within a year")
         }
-        // Said now rather than then, as far as it can be known; accounts that came along with the request are gone then.
+        // Errors are reported now, not when the post is due. The accounts in the request's `meta` are not available
+        // then.
         _ = try await crossPoster.requirePlan(draft, content, for: Caller(user: caller.user))
         let record = PostRecord(
             id: UUID(),
@@ -43,10 +44,14 @@ struct Schedule: Sendable {
         )
         let quota = StorageQuota(bytes: min(Self.maximumBytes, quota.maximum))
         return try await database.transaction { db in
-            // The user's other posts are counted one after the other, so that two at once are not more than allowed.
+            // A lock on the user's scheduled posts, so that two requests at once cannot exceed the limits.
             let waiting = try await PostStore(db: db).lockWaiting(of: caller.user)
             guard waiting.posts < Self.maximum else {
-                throw APIError(.unprocessable, "too_many_scheduled", "at most \(Self.maximum) posts may wait")
+                throw APIError(
+                    .unprocessable,
+                    "too_many_scheduled",
+                    "at most \(Self.maximum) scheduled posts may be waiting"
+                )
             }
             if content.bytes > 0 { try quota.require(Int64(waiting.bytes), room: Int64(content.bytes)) }
             _ = try await PostStore(db: db).insert(record, expiry: .distantPast)
@@ -72,16 +77,15 @@ struct Schedule: Sendable {
 
     func cancel(_ id: String, of user: User.ID) async throws {
         guard let id = UUID(uuidString: id), try await PostStore(db: database).cancel(id, of: user, now: now()) else {
-            throw APIError(.notFound, "post_not_found", "no such post waits")
+            throw APIError(.notFound, "post_not_found", "there is no such waiting post")
         }
     }
 
-    /// Posts what is due.
     func round() async throws {
         let store = PostStore(db: database)
         while true {
             let end = now().addingTimeInterval(Self.claim)
-            // The files of each are read back into memory.
+            // The limit is low because the files of each post are read into memory.
             let (due, unreadable) = try await store.claimDue(now: now(), until: end, limit: 3)
             try await setAside.failed(unreadable, of: .scheduledPost)
             guard !due.isEmpty || !unreadable.isEmpty else { return }
@@ -91,7 +95,9 @@ struct Schedule: Sendable {
         }
     }
 
-    /// One that fails in passing is tried again when its claim ends.
+    /// Publishes a due post.
+    ///
+    /// After a transient failure it is claimed again when this claim ends.
     private func post(_ post: PostRecord) async {
         do {
             let content = try await content(of: post)
@@ -103,13 +109,13 @@ struct Schedule: Sendable {
                 return try await PostStore(db: database).finish(post.id)
             }
         } catch let error as APIError where error.kind.status < 500 {
-            logger.notice("a post for later could not be posted", metadata: ["reason": "\(error.code)"])
-            // Silence: it comes again when the claim ends.
+            logger.notice("scheduled post rejected", metadata: ["reason": "\(error.code)"])
+            // The error is ignored: the post is claimed again when this claim ends.
             try? await PostStore(db: database).finish(post.id)
         } catch {
-            logger.warning("a post for later failed", metadata: ["error": "\(error)"])
+            logger.warning("scheduled post failed", metadata: ["error": "\(error)"])
             guard let failed = FailedRow([post.id.uuidString], error) else { return }
-            // Without the note it is tried again when its claim ends.
+            // The error is ignored: without the record in `setAside` the post is claimed again when this claim ends.
             try? await setAside.failed([failed], of: .scheduledPost)
         }
     }
@@ -126,20 +132,19 @@ struct Schedule: Sendable {
         )
     }
 
-    /// Stores the results that no delivery has: of networks that take nothing of the post, and of those that refused it
-    /// until it was given up.
+    /// Stores the results that no publication has: of networks that accept nothing of the post, and of those that
+    /// rejected it until the retries ended.
     private func keep(_ results: [String: PostResult], of post: PostRecord) async throws {
         let store = PublicationStore(db: database)
         for (name, result) in results {
             guard let network = Network(named: name) else { continue }
             let publication = try await store.begin(post.id, on: network, now: now())
-            // What was sent is looked for, and its result comes of that.
+            // A publication that was sent is looked up, and the lookup stores the result.
             guard publication.state == .waiting else { continue }
             _ = try await store.move(publication, from: .waiting, to: .done, result: result, now: now())
         }
     }
 
-    /// Forgets posts of long ago.
     func sweep() async throws {
         try await PostStore(db: database).delete(dueBefore: now().addingTimeInterval(-Self.retention))
     }

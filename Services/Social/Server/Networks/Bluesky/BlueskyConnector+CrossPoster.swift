@@ -9,7 +9,7 @@ extension BlueskyConnector {
         text: 300,
         textUnit: .graphemes,
         photos: 4,
-        // The network takes 2,000,000 today, and PDS of others still what it was before.
+        // Bluesky accepts 2,000,000 bytes today, but the PDS of other operators may still have the earlier limit.
         photoBytes: 976_000,
         photoTypes: ["image/jpeg", "image/png", "image/webp", "image/gif"],
         videoBytes: 300_000_000,
@@ -23,7 +23,7 @@ extension BlueskyConnector {
             supported: [.feed, .messages, .notifications, .text, .photo, .video, .like, .reply],
             limits: Self.limits,
             reasons: [
-                .location: "Bluesky's posts have no location", .favorite: "a favourite is what is called a like here",
+                .location: "Bluesky's posts have no location", .favorite: "Bluesky has likes instead of favourites",
             ]
         )
         let scope = account.details["scope"] ?? Self.scope(of: account.tokens.access) ?? ""
@@ -42,7 +42,7 @@ extension BlueskyConnector {
         return accountCapabilities
     }
 
-    /// What posts may have embedded: references to blobs that the PDS keeps for hours.
+    /// The embedded media of a post: references to blobs that the PDS keeps for hours.
     private struct Prepared: Codable { var embed: JSONValue }
 
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
@@ -56,7 +56,9 @@ extension BlueskyConnector {
             var request = NetworkRequest(.post, url("com.atproto.repo.uploadBlob", account), body: photo.bytes)
             request.headers[.contentType] = photo.type
             let (json, _) = try await calls(of: account).json(request.bearer(account.tokens.access))
-            guard let blob = json["blob"] else { throw NetworkError(.transient, "the PDS does not say what it keeps") }
+            guard let blob = json["blob"] else {
+                throw NetworkError(.transient, "the PDS did not return the uploaded blob")
+            }
             images.append(Self.described(["image": blob, "alt": .string(photo.alt ?? "")], photo))
         }
         guard !images.isEmpty else { return nil }
@@ -64,7 +66,9 @@ extension BlueskyConnector {
         return try NetworkCursor(Prepared(embed: embed))
     }
 
-    /// The record's key is made of the post's, so that it can be asked for by it when nobody knows what was done.
+    /// Creates the post's record.
+    ///
+    /// Its key is derived from the post's key, so that `find` can read it by that key.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
     {
         try check(post)
@@ -96,7 +100,7 @@ extension BlueskyConnector {
         return PublishedPost(id: "message/\(try json.createdID("id"))", budget: budget)
     }
 
-    /// Among the conversation's latest messages.
+    /// Searches the latest messages of the conversation.
     func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost? {
         let query = ["convoId": reply.thread, "limit": "50"]
         let (json, budget) = try await read("chat.bsky.convo.getMessages", query, account)
@@ -107,10 +111,13 @@ extension BlueskyConnector {
         return found?["id"]?.identifier.map { PublishedPost(id: "message/\($0)", budget: budget) }
     }
 
-    /// A like is a record of one's own, which names the post and its present version; its key is made of the post's
-    /// address, so that a second like is the same one.
+    /// Likes a post.
+    ///
+    /// A like is a record of the user that names the post and its current version.
+    ///
+    /// The record's key is derived from the post's address, so that a second like is the same record.
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
-        // A repost stands for the post.
+        // A like of a repost is a like of the post.
         let uri = id.firstRange(of: "at://").map { String(id[$0.lowerBound...]) } ?? id
         let (found, _) = try await read("app.bsky.feed.getPosts", ["uris": uri], account)
         guard let post = found["posts"].list.first, let cid = post["cid"]?.nonEmpty else {
@@ -141,7 +148,7 @@ extension BlueskyConnector {
         }
     }
 
-    /// Makes a record or leaves it as it is: never two of them.
+    /// Creates a record, or leaves the existing one as it is: the fixed key prevents duplicates.
     private func put(
         _ collection: String,
         _ key: String,
@@ -177,10 +184,11 @@ extension BlueskyConnector {
         }
     }
 
-    /// A key in the protocol's own form (a TID: microseconds and ten bits, in 13 characters of base 32).
+    /// Returns a record key in the protocol's TID format: microseconds and 10 bits, in 13 base-32 characters.
     static func recordKey(_ key: UUID, _ at: Date) -> String {
         let bytes = withUnsafeBytes(of: key.uuid) { Array($0) }
-        // Milliseconds of the time, the rest of the post's key: the same for the same post, and no other's.
+        // The milliseconds are those of the post, the other bits come from its key. The result is the same for the same
+        // post.
         let noise = UInt64(bytes[0]) << 8 | UInt64(bytes[1])
         let micros = UInt64(max(0, at.timeIntervalSince1970 * 1_000).rounded()) * 1_000 + noise % 1_000
         let value = micros << 10 | (UInt64(bytes[2]) << 8 | UInt64(bytes[3])) & 1_023

@@ -6,26 +6,26 @@ import Wire
 extension BlueskyConnector {
     private var videoService: String { key.endpoint("VIDEO_URL", where: Self.defaultURL, "https://video.bsky.app") }
 
-    /// Films go to a service of their own, which works on them and has the PDS keep them.
+    /// Uploads a video through the video service, which converts it and stores it in the PDS.
     ///
-    /// It is asked with tokens that the PDS makes for it, each for one kind of call.
+    /// The service accepts tokens that the PDS issues for a single method.
     func sendVideo(_ video: OutgoingMedia, named key: UUID, _ account: NetworkAccount) async throws -> JSONValue {
         let host = URL(string: pds(account))?.host() ?? ""
         let sending = try await serviceToken("did:web:\(host)", "com.atproto.repo.uploadBlob", account)
-        let place = "\(videoService)/xrpc/app.bsky.video.uploadVideo"
+        let uploadURL = "\(videoService)/xrpc/app.bsky.video.uploadVideo"
             .adding(["did": account.id, "name": "\(key.uuidString.lowercased()).mp4"])
-        var request = NetworkRequest(.post, place, body: video.bytes)
+        var request = NetworkRequest(.post, uploadURL, body: video.bytes)
         request.headers[.contentType] = video.type
         let (job, _) = try await calls.json(request.bearer(sending))
         if let blob = Self.done(job) { return blob }
         guard let id = (job["jobStatus"] ?? job)["jobId"]?.nonEmpty else {
-            throw NetworkError(.transient, "the video service does not say what it does")
+            throw NetworkError(.transient, "the video service returned no job id")
         }
-        let look = "\(videoService)/xrpc/app.bsky.video.getJobStatus".adding(["jobId": id])
+        let statusURL = "\(videoService)/xrpc/app.bsky.video.getJobStatus".adding(["jobId": id])
         return try await untilDone(60, pausing: pause) {
-            let (status, _) = try await calls.json(.get(look))
+            let (status, _) = try await calls.json(.get(statusURL))
             if status["jobStatus"]?["state"]?.text == "JOB_STATE_FAILED" {
-                let reason = status["jobStatus"]?["error"]?.text ?? "the video was not taken"
+                let reason = status["jobStatus"]?["error"]?.text ?? "the video service rejected the video"
                 throw NetworkError(.invalid, NetworkError.oneLine(reason), code: "JOB_STATE_FAILED")
             }
             return Self.done(status)
@@ -43,7 +43,7 @@ extension BlueskyConnector {
             ["aud": audience, "lxm": method],
             account
         )
-        guard let token = json["token"]?.nonEmpty else { throw NetworkError(.transient, "the PDS gives no token") }
+        guard let token = json["token"]?.nonEmpty else { throw NetworkError(.transient, "the PDS returned no token") }
         return token
     }
 }

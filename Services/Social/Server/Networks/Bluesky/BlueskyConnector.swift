@@ -4,10 +4,11 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Bluesky, and any other PDS of the AT Protocol.
+/// The connector of Bluesky and any other PDS of the AT Protocol.
 ///
-/// An account's tokens are a session's pair, an access token for two hours and a refresh token that can be used once, or what
-/// its server granted this application (OAuth). Asked is the account's own PDS, which passes on to the AppView what is not its own, and to the chat service what says so.
+/// An account's tokens are those of a session, or those that its server granted to this application (OAuth). A session
+/// has an access token for two hours and a refresh token for a single use. Calls go to the account's own PDS. It
+/// forwards them to the AppView, or to the chat service if a header says so.
 struct BlueskyConnector: Connector {
     let network = Network.bluesky
     let key: ApplicationKey
@@ -51,7 +52,9 @@ struct BlueskyConnector: Connector {
         }
     }
 
-    /// A page may be empty and have a cursor; only one without a cursor is the last.
+    /// Returns a page.
+    ///
+    /// An empty page may have a cursor; only a page without a cursor is the last.
     private func list(
         _ method: String,
         _ name: String,
@@ -62,12 +65,12 @@ struct BlueskyConnector: Connector {
     ) async throws -> NetworkPage {
         let position = try page.position(Position.self)
         var query = fields
-        // A page of a user's own PDS may have a megabyte.
+        // A page from a user's own PDS may have at most a megabyte.
         query["limit"] = page.limit(50)
         query["cursor"] = position?.cursor
         let (json, budget) = try await read(method, query, account)
         guard case .array(let values)? = json[name] else {
-            throw NetworkError(.transient, "the PDS's answer is no list", budget: budget)
+            throw NetworkError(.transient, "the PDS's response is not a list", budget: budget)
         }
         let next = ListCursor.next(json["cursor"]?.nonEmpty, after: position?.cursor, isEmpty: values.isEmpty)
         return NetworkPage(
@@ -103,34 +106,35 @@ extension BlueskyConnector {
 
     func pds(_ account: NetworkAccount) -> String { account.details["pds"] ?? account.instance ?? key.baseURL }
 
-    /// Chats are on a service of their own, which the PDS passes such calls to.
+    /// Chat methods belong to a separate service; the header makes the PDS forward the call.
     private func proxied(_ request: NetworkRequest, _ method: String) -> NetworkRequest {
         method.hasPrefix("chat.") ? request.with("atproto-proxy", "did:web:api.bsky.chat#bsky_chat") : request
     }
 
-    /// Names of errors are the protocol's; an expired token is a 400.
+    /// The names of errors come from the protocol; an expired token has status 400.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
-                answer.header("ratelimit-policy")?.hasPrefix("3000;") == true ? .address : .account,
+        budget: { response, _ in
+            response.budget(
+                response.header("ratelimit-policy")?.hasPrefix("3000;") == true ? .address : .account,
                 limit: "ratelimit-limit",
                 remaining: "ratelimit-remaining",
                 reset: "ratelimit-reset",
                 as: { Double($0).map(Date.init(timeIntervalSince1970:)) }
             )
         },
-        mappedError: { answer in
-            guard !answer.isSuccess, let code = answer.json?["error"]?.text else { return nil }
-            let said = answer.json?["message"]?.text ?? answer.json?["error_description"]?.text
-            // So an app password is refused that may not do this; nothing is wrong with the session.
-            let isNarrow = answer.json?["message"]?.text?.hasPrefix("Bad token ") == true
+        mappedError: { response in
+            guard !response.isSuccess, let code = response.json?["error"]?.text else { return nil }
+            let message = response.json?["message"]?.text ?? response.json?["error_description"]?.text
+            // The PDS rejects an app password without the required access in this way; the session itself is valid.
+            let isNarrow = response.json?["message"]?.text?.hasPrefix("Bad token ") == true
             let kind: NetworkError.Class? =
                 switch code {
                 case "InvalidToken" where isNarrow: .permission
                 case "ExpiredToken", "InvalidToken", "AuthMissing", "AuthenticationRequired", "AuthFactorTokenRequired",
                     "invalid_grant", "invalid_token":
                     .auth
-                // A proof of one request, a clock or a nonce is wrong, and not the grant; nor is it what we are known by.
+                // The proof, the clock or the nonce of one request is wrong, or the client's registration, but not the
+                // grant.
                 case "use_dpop_nonce", "invalid_dpop_proof": .transient
                 case "invalid_client", "unauthorized_client": .permission
                 case "AccountTakedown", "AccountDeactivated", "BlockedActor", "BlockedByActor", "InsufficientScope",
@@ -141,8 +145,8 @@ extension BlueskyConnector {
                 case "XRPCNotSupported", "MethodNotImplemented": .unsupported
                 default: nil
                 }
-            guard let kind else { return .status(answer, said, code: code) }
-            return MappedError(kind: kind, reason: said, code: code)
+            guard let kind else { return .status(response, message, code: code) }
+            return MappedError(kind: kind, reason: message, code: code)
         }
     )
 }

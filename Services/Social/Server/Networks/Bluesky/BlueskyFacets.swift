@@ -2,11 +2,11 @@ import Crypto
 import Foundation
 import Wire
 
-/// What in a text is a link, a tag or a name: Bluesky shows only what its record says is one, by bytes of UTF-8.
+/// Marks the links, tags and mentions in a text: Bluesky only shows those that a record lists, by UTF-8 byte offsets.
 enum BlueskyFacets {
     static func links(in text: String) -> [JSONValue] {
         text.matches(of: /https?:\/\/[^\s<>"]+/).map { match in
-            // What ends a sentence is not part of the address.
+            // Punctuation at the end of a sentence is not part of the URL.
             let trimmed = match.output.reversed().drop { ".,;:!?)'".contains($0) }.count
             let range = match.range.lowerBound..<text.index(match.range.lowerBound, offsetBy: trimmed)
             return facet(range, in: text, "link", "uri", String(text[range]))
@@ -25,10 +25,10 @@ enum BlueskyFacets {
         }
     }
 
-    /// Only of names that are somebody's.
+    /// Returns the mentions whose handle belongs to an account.
     static func mentions(in text: String, did: (String) async throws -> String?) async throws -> [JSONValue] {
         var facets: [JSONValue] = []
-        // A text has only so many names in it that each would be looked up.
+        // The number of handles to look up per text is limited.
         for match in text.matches(of: /(?:^|\s)(@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]{2,})/).prefix(20) {
             let name = match.output.1
             guard let did = try await did(name.dropFirst().lowercased()) else { continue }
@@ -37,12 +37,12 @@ enum BlueskyFacets {
         return facets
     }
 
-    /// A record's key that stands for an address: the same for the same one.
+    /// Returns a record key derived from an address; the same address has the same key.
     static func recordKey(of uri: String) -> String {
         recordKey(SHA256.hash(data: Data(uri.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// 63 bits in the protocol's sortable base 32.
+    /// Returns 63 bits in the protocol's sortable base 32.
     static func recordKey(_ value: UInt64) -> String {
         let digits = Array("234567abcdefghijklmnopqrstuvwxyz")
         return String((0..<13).map { digits[Int(value & 0x7FFF_FFFF_FFFF_FFFF) >> (60 - 5 * $0) & 31] })

@@ -2,11 +2,13 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Bluesky's posts, notifications and chats as items.
+/// The parser of Bluesky's posts, notifications and chats.
 struct BlueskyItems {
     let page: PageRequest
 
-    /// A post, or somebody's repost of it, which is named by who and which: whoever likes it likes the post.
+    /// Returns a post or another user's repost of it.
+    ///
+    /// The id of a repost contains the reposter and the post, so that a like of the repost becomes a like of the post.
     func post(_ json: JSONValue) -> NetworkItem? {
         guard let view = json["post"], var item = content(view) else { return nil }
         let uri = item.id.native
@@ -49,7 +51,7 @@ struct BlueskyItems {
     func thread(_ json: JSONValue, of account: NetworkAccount) -> Item? {
         guard let id = json["id"]?.nonEmpty else { return nil }
         let last = json["lastMessage"]
-        // A conversation in which nothing was said yet has no time at all.
+        // A conversation without messages has no time.
         guard let at = last?["sentAt"]?.date else { return nil }
         let members = json["members"].list.compactMap(author)
         return Item(
@@ -65,7 +67,7 @@ struct BlueskyItems {
         )
     }
 
-    /// Messages only: what was deleted has no text, and what the system says no sender.
+    /// Returns nil for a deleted message, which has no text, and for a system message, which has no sender.
     func message(_ json: JSONValue, in thread: String) -> Item? {
         guard json["$type"]?.text?.hasSuffix("#deletedMessageView") != true,
             json["$type"]?.text?.hasSuffix("#systemMessageView") != true,
@@ -84,7 +86,9 @@ struct BlueskyItems {
 
     // MARK: -
 
-    /// A post view: shown by when the network saw it, since what its author claims may be anything.
+    /// Parses a post view.
+    ///
+    /// Its time is when the network indexed it, since the author can claim any time.
     private func content(_ view: JSONValue) -> Item? {
         guard let uri = view["uri"]?.nonEmpty, let at = view["indexedAt"]?.date else { return nil }
         let record = view["record"]
@@ -127,7 +131,9 @@ struct BlueskyItems {
         )
     }
 
-    /// Of a quote that can be seen; one that is blocked or gone has an address alone.
+    /// Returns a reference to the quoted post.
+    ///
+    /// A blocked or deleted post has only its address.
     private func quoted(_ embed: JSONValue?) -> ItemReference? {
         guard let type = embed?["$type"]?.text, type.contains("record") else { return nil }
         let record = type.contains("recordWithMedia") ? embed?["record"]?["record"] : embed?["record"]
@@ -167,7 +173,7 @@ struct BlueskyItems {
                 )
             ]
         }
-        // Galleries have their pictures under another name.
+        // Galleries have their images in `items`.
         return (embed["images"] ?? embed["items"]).list.compactMap { image in
             image["fullsize"]?.link.map {
                 ItemMedia(
@@ -182,7 +188,7 @@ struct BlueskyItems {
         }
     }
 
-    /// Where people see a record; only posts have such a place.
+    /// Returns the web page of a record; only posts have one.
     static func webAddress(of uri: String, by handle: String?) -> String? {
         let parts = uri.split(separator: "/").map(String.init)
         guard parts.count == 4, parts[2] == "app.bsky.feed.post" else { return nil }

@@ -21,12 +21,12 @@ extension FacebookConnector {
         var accountCapabilities = AccountCapabilities(
             supported: [.feed, .messages, .text, .photo, .video, .location, .like, .reply],
             limits: Self.limits,
-            reasons: [.favorite: "a favourite is what is called a like here"]
+            reasons: [.favorite: "Facebook has likes instead of favourites"]
         )
         if isPersonal {
             accountCapabilities.supported.insert(.notifications)
         } else {
-            accountCapabilities.reasons[.notifications] = "Facebook tells of what happens to pages by webhooks alone"
+            accountCapabilities.reasons[.notifications] = "Facebook reports the events of pages only by webhook"
         }
         return accountCapabilities
     }
@@ -34,11 +34,11 @@ extension FacebookConnector {
     private struct Prepared: Codable {
         var photos: [String]
         var place: String?
-        /// The post's words where they are not its text alone.
+        /// The text to post, if it is not the text of the post alone.
         var message: String?
     }
 
-    /// Sends photos unpublished, and looks for the place: Facebook knows places as pages only.
+    /// Uploads photos unpublished, and looks up the place: Facebook only has places that are pages.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
         try check(post)
         var prepared = Prepared(photos: [], place: nil)
@@ -58,16 +58,16 @@ extension FacebookConnector {
                 isWrite: false
             )
             guard let id = json["id"]?.identifier else {
-                throw NetworkError(.transient, "Facebook does not say what it keeps")
+                throw NetworkError(.transient, "Facebook returned no id for the photo")
             }
             prepared.photos.append(id)
         }
         return prepared.photos.isEmpty && prepared.place == nil ? nil : try NetworkCursor(prepared)
     }
 
-    /// The words that name the place, where the post cannot have it in another way; nil where its text is enough.
+    /// Returns the text with the place's name if the post cannot have the place in another way; otherwise nil.
     ///
-    /// A post needs words or media, so a place alone is named. A video has no place.
+    /// A post needs text or media, so a post with only a place has its name as text. A video cannot have a place.
     private static func message(of post: NetworkPost, at place: String?) -> String? {
         guard let place, !place.isEmpty, post.video != nil || post.text.isEmpty && post.photos.isEmpty else {
             return nil
@@ -91,7 +91,7 @@ extension FacebookConnector {
         return posted(try json.createdID("id"), budget)
     }
 
-    /// A film is published by being sent; it is worked on for a while before people see it.
+    /// Uploads a video, which also publishes it; it becomes visible after some processing.
     private func publishVideo(
         _ video: OutgoingMedia,
         _ message: String,
@@ -106,7 +106,7 @@ extension FacebookConnector {
         return posted(try json.createdID("id"), budget)
     }
 
-    /// Among what was posted last, by its words and its time.
+    /// Searches the latest posts by text and time.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         let query: KeyValuePairs = [
             "fields": Optional("id,message,description,created_time,permalink_url"), "limit": "25",
@@ -114,14 +114,14 @@ extension FacebookConnector {
         let message = try prepared?.read(as: Prepared.self).message ?? post.text
         let edge = post.video == nil ? (isPersonal ? "feed" : "posts") : "videos"
         let (json, budget) = try await graph.read("\(me(account))/\(edge)", query, account.tokens.access)
-        let found = json["data"].list.first { said in
-            (said["message"]?.text ?? said["description"]?.text ?? "") == message
-                && (said["created_time"]?.date).map { $0 >= post.createdAt.addingTimeInterval(-60) } == true
+        let found = json["data"].list.first { entry in
+            (entry["message"]?.text ?? entry["description"]?.text ?? "") == message
+                && (entry["created_time"]?.date).map { $0 >= post.createdAt.addingTimeInterval(-60) } == true
         }
         return try found.map { posted(try $0.createdID("id"), budget) }
     }
 
-    /// To whom wrote last, within 24 hours: Facebook refuses later ones.
+    /// Replies to a user who wrote in the last 24 hours; Facebook rejects later replies.
     func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
         try Self.limits.check(reply)
         if isPersonal {
@@ -173,7 +173,7 @@ extension FacebookConnector {
         let (json, _) = try await graph.read(thread.pathSegment, ["fields": "participants"], account.tokens.access)
         let people = (json["participants"]?["data"]).list.compactMap { $0["id"]?.identifier }
         guard let other = people.first(where: { $0 != account.id }) else {
-            throw NetworkError(.notFound, "there is nobody in the thread")
+            throw NetworkError(.notFound, "the thread has no other participant")
         }
         return other
     }
@@ -192,7 +192,7 @@ extension FacebookConnector {
             account.tokens.access
         )
         guard let place = json["data"].list.first, let id = place["id"]?.identifier else {
-            throw NetworkError(.invalid, "Facebook knows no place there", code: "place_not_found")
+            throw NetworkError(.invalid, "Facebook has no place at this location", code: "place_not_found")
         }
         return (id, place["name"]?.nonEmpty)
     }

@@ -3,7 +3,7 @@ import SocialAPI
 import Wire
 
 extension FacebookConnector: WebhookConnector {
-    /// A page's events, its own messages among them; a person's came by themselves.
+    /// The events of a page, including its own messages; the events of a personal account need no subscription.
     private static let fields = "feed,mention,messages,message_echoes"
 
     func handshake(_ query: [String: String]) throws -> WebhookHandshakeResponse {
@@ -28,7 +28,7 @@ extension FacebookConnector: WebhookConnector {
             let messages = entry["messaging"].list.compactMap {
                 MetaWebhooks.message($0, to: account, of: .facebook)
             }
-            // Of 2015: only that something changed.
+            // Webhooks of 2015 only say that something has changed.
             let pings =
                 entry["changed_fields"].list.isEmpty
                 ? [] : [NetworkEvent(account: account, list: .feed, change: .ping)]
@@ -84,7 +84,11 @@ extension FacebookConnector: WebhookConnector {
             url: value["post"]?["permalink_url"]?.link,
             about: post.map { ItemReference(id: ItemID(.facebook, $0)) }
         )
-        let told = NetworkItem(item)
-        return NetworkEvent(account: account, list: list, change: verb == "edited" ? .updated(told) : .created(told))
+        let networkItem = NetworkItem(item)
+        return NetworkEvent(
+            account: account,
+            list: list,
+            change: verb == "edited" ? .updated(networkItem) : .created(networkItem)
+        )
     }
 }

@@ -34,7 +34,7 @@ extension FacebookConnector: OAuthConnector {
         return AuthorizedAccount(tokens: try await tokens(["redirect_uri": request.callback, "code": code]))
     }
 
-    /// A token is renewed while it still lasts: one that is over cannot be.
+    /// Tokens are renewed before they expire, because an expired token cannot be renewed.
     var renewal: TimeInterval? { 14 * 86_400 }
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
@@ -47,13 +47,13 @@ extension FacebookConnector: OAuthConnector {
         _ = try await graph.write(NetworkRequest(.delete, url), account.tokens.access, isWrite: false)
     }
 
-    /// The longest-lived of a token that there is; nil where this server is not registered, so that it cannot ask.
+    /// Returns a longer-lived token; nil if this deployment is not registered, and therefore cannot exchange tokens.
     func extended(_ tokens: NetworkTokens) async throws -> NetworkTokens? {
         guard key.id != nil, key.secret != nil else { return nil }
         do {
             return try await self.tokens(["grant_type": "fb_exchange_token", "fb_exchange_token": tokens.access])
         } catch let error as NetworkError where [.invalid, .permission, .unsupported].contains(error.kind) {
-            // Not one of ours, or a page's: it serves as it is.
+            // The token is not one of this application, or is a page's token, and is used as it is.
             return nil
         }
     }

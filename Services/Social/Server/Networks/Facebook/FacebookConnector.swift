@@ -2,8 +2,10 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Facebook's Graph: a page's own feed and conversations, as apps of today are allowed; or, where `FACEBOOK_API` is
-/// `personal`, the home, inbox and notifications that a person had until 2015, which a stand-in still has.
+/// The connector of Facebook's Graph API.
+///
+/// It reads a page's own feed and conversations, as Facebook allows today. With `FACEBOOK_API=personal` it reads a
+/// person's home feed, inbox and notifications, which Facebook had until 2015 and a stand-in may still have.
 struct FacebookConnector: Connector {
     let network = Network.facebook
     let key: ApplicationKey
@@ -20,12 +22,14 @@ struct FacebookConnector: Connector {
         self.pause = pause
     }
 
-    /// A person's token leads to his pages: the first, or the one that was named, is what is linked, by its own token.
+    /// Identifies a person and links one of their pages, the first or the named one, with the page's own token.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         var token = account.tokens
         if !isPersonal, let longer = try await extended(token) { token = longer }
         let (me, _) = try await graph.read("me", ["fields": "id,name,picture"], token.access)
-        guard let id = me["id"]?.identifier else { throw NetworkError(.transient, "Facebook does not say who it is") }
+        guard let id = me["id"]?.identifier else {
+            throw NetworkError(.transient, "Facebook did not identify the account")
+        }
         let name = me["name"]?.nonEmpty
         let avatar = me["picture"]?["data"]?["url"]?.link
         let person = [id, name, me["username"]?.nonEmpty].compactMap(\.self)
@@ -39,7 +43,7 @@ struct FacebookConnector: Connector {
         )
         guard !isPersonal else { return own }
         guard let page = try await page(account.id, token.access) else {
-            // The token is a page's own already.
+            // The token already belongs to a page.
             return own
         }
         return NetworkIdentity(
@@ -48,14 +52,14 @@ struct FacebookConnector: Connector {
             name: page["name"]?.nonEmpty,
             avatarUrl: page["picture"]?["data"]?["url"]?.link,
             details: ["person": id],
-            // Made of a person's long-lived token it has no end.
+            // A page's token from a person's long-lived token does not expire.
             tokens: NetworkTokens(access: page["access_token"]?.nonEmpty ?? token.access),
-            // Clients know the id of the person who signed in, and not that of the page (seed comblie).
+            // Clients know the id of the person who signed in, not that of the page (seed comblie).
             aliases: person
         )
     }
 
-    /// A client's id may be the person's; the page, and its token, are known only after `identify`.
+    /// A client's id may be that of the person; only `identify` finds the page and its token.
     func acceptsProvidedID(_ account: NetworkAccount) -> Bool { isPersonal && account.id != nil }
 
     private func page(_ wanted: String?, _ token: String) async throws -> JSONValue? {
@@ -68,7 +72,7 @@ struct FacebookConnector: Connector {
             }
             return named ?? pages.first
         } catch let error as NetworkError where [.invalid, .notFound, .permission, .unsupported].contains(error.kind) {
-            // Pages have no pages.
+            // The token belongs to a page, which has no pages of its own.
             return nil
         }
     }
@@ -115,7 +119,7 @@ struct FacebookConnector: Connector {
             account.tokens.access
         )
         var messages = try lists(json, page, budget) { parser.message($0, in: thread).map { NetworkItem($0) } }
-        // Comments came with the oldest first, and their next pages led to older ones all the same.
+        // Comments are listed oldest first, although their next pages lead to older ones.
         messages.items.sort { $0.item.createdAt > $1.item.createdAt }
         return messages
     }
@@ -127,7 +131,7 @@ struct FacebookConnector: Connector {
         _ item: (JSONValue) -> NetworkItem?
     ) throws -> NetworkPage {
         guard case .array(let values)? = json["data"] else {
-            throw NetworkError(.transient, "Facebook's answer is no list", budget: budget)
+            throw NetworkError(.transient, "Facebook's response is not a list", budget: budget)
         }
         return NetworkPage(values.compactMap(item), next: try graph.next(json, after: page), budget: budget)
     }

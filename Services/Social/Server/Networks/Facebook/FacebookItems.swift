@@ -2,11 +2,11 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Facebook's posts, threads, messages and notifications as items, of both eras.
+/// The parser of Facebook's posts, threads, messages and notifications, for both generations of the API.
 struct FacebookItems {
     let page: PageRequest
 
-    /// Since 2015 hardly anything comes without being asked for.
+    /// The fields to request, because Facebook has returned few fields by default since 2015.
     static let pageFields =
         "id,from,message,story,created_time,updated_time,permalink_url,place,attachments,status_type,parent_id,"
         + "likes.limit(0).summary(true),comments.limit(0).summary(true),shares"
@@ -38,7 +38,7 @@ struct FacebookItems {
         )
     }
 
-    /// Of 2015: `title` says it all.
+    /// Parses a notification of the 2015 API; the whole text is in `title`.
     func notification(_ json: JSONValue) -> Item? {
         guard let id = json["id"]?.identifier, let at = (json["updated_time"] ?? json["created_time"])?.date else {
             return nil
@@ -129,7 +129,7 @@ struct FacebookItems {
             ? "https://www.facebook.com/\(parts[0])/posts/\(parts[1])" : "https://www.facebook.com/\(id)"
     }
 
-    /// Asked for with a summary, of 2015 also a bare count.
+    /// Returns a count, which is in the requested summary, or in `count` of the 2015 API.
     private func total(_ json: JSONValue?) -> Int? {
         json?["summary"]?["total_count"]?.count ?? json?["count"]?.count
     }
@@ -149,7 +149,7 @@ struct FacebookItems {
             return parts.isEmpty ? [attachment] : parts
         }
         guard attachments.isEmpty else { return attachments.compactMap(medium) }
-        // Of 2015: one picture, or what it links to.
+        // The 2015 API has one picture, or the target of a link.
         let picture = json["picture"]?.link ?? json["full_picture"]?.link
         if json["type"]?.text == "video", let url = json["source"]?.link ?? json["link"]?.link {
             return [ItemMedia(kind: .video, url: url, thumbnailUrl: picture)]

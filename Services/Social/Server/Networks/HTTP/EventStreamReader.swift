@@ -1,18 +1,18 @@
 import Foundation
 import NIOCore
 
-/// Reads server-sent events as their bytes arrive (HTML Living Standard, section 9.2).
+/// Parses server-sent events as their bytes arrive (HTML Living Standard, section 9.2).
 ///
-/// Each byte is looked at once, and what is kept is bounded by ``limit``.
+/// Each byte is scanned once, and the stored bytes are limited by ``limit``.
 struct EventStreamReader {
     struct Event: Hashable, Sendable {
         var name: String
         var data: String
     }
 
-    /// The most bytes from one event to the next, comments and blank lines included, before the stream is given up.
+    /// The maximum number of bytes from one event to the next, with comments and blank lines; then the stream fails.
     ///
-    /// A comment of 8 bytes every 15 s, as Mastodon sends them, reaches it after five days.
+    /// A comment of 8 bytes every 15 seconds, as Mastodon sends them, reaches it after five days.
     static let limit = 262_144
 
     /// The start of a line whose end has not arrived.
@@ -23,7 +23,7 @@ struct EventStreamReader {
 
     /// Returns the events that end in these bytes.
     ///
-    /// - Throws: `transient` where more than ``limit`` bytes arrive without an event.
+    /// - Throws: `transient` if more than ``limit`` bytes arrive without an event.
     mutating func feed(_ bytes: ByteBuffer) throws -> [Event] {
         var events: [Event] = []
         var rest = bytes.readableBytesView[...]
@@ -31,10 +31,10 @@ struct EventStreamReader {
             let part = rest[..<end]
             try count(part.count + 1)
             if line.isEmpty {
-                if let event = take(part) { events.append(event) }
+                if let event = process(part) { events.append(event) }
             } else {
                 line += part
-                if let event = take(line[...]) { events.append(event) }
+                if let event = process(line[...]) { events.append(event) }
                 line.removeAll(keepingCapacity: true)
             }
             rest = rest[(end + 1)...]
@@ -51,8 +51,8 @@ struct EventStreamReader {
         }
     }
 
-    /// Takes one line; an event where a blank line ends one.
-    private mutating func take(_ line: some BidirectionalCollection<UInt8>) -> Event? {
+    /// Processes a line; returns an event if a blank line ends it.
+    private mutating func process(_ line: some BidirectionalCollection<UInt8>) -> Event? {
         let end = line.last == UInt8(ascii: "\r") ? line.index(before: line.endIndex) : line.endIndex
         guard line.startIndex != end else {
             defer { (name, data) = ("", nil) }
@@ -68,7 +68,7 @@ struct EventStreamReader {
         case "data":
             if data == nil { data = [] } else { data?.append(UInt8(ascii: "\n")) }
             data?.append(contentsOf: value)
-        default: break  // A comment, or a field that is of no use here.
+        default: break  // A comment, or a field that is not used here.
         }
         return nil
     }

@@ -19,10 +19,9 @@ struct LinkHeader {
         self.targets = targets
     }
 
-    /// Where a relation leads.
     subscript(relation: String) -> String? { targets[relation] }
 
-    /// What a parameter of an address's query says.
+    /// Returns the value of a parameter in the query of a URL.
     static func value(_ name: String, in url: String) -> String? {
         guard let mark = url.firstIndex(of: "?") else { return nil }
         let query = url[url.index(after: mark)...].prefix { $0 != "#" }

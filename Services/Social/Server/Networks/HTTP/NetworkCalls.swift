@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// Asks one network, and makes errors of its refusals.
+/// Sends requests to one network, and converts its error responses to `NetworkError`.
 struct NetworkCalls: Sendable {
     private(set) var http: any NetworkHTTP
     let now: @Sendable () -> Date
@@ -13,16 +13,17 @@ struct NetworkCalls: Sendable {
         self.errorMapping = errorMapping
     }
 
-    /// The same, asked in another way.
+    /// Returns the same calls over another HTTP client.
     func over(_ http: any NetworkHTTP) -> NetworkCalls {
         var calls = self
         calls.http = http
         return calls
     }
 
-    /// A success, whatever its body is; anything else is a `NetworkError`.
+    /// Sends a request; returns a successful response, whatever its body is, and throws `NetworkError` otherwise.
     ///
-    /// `isWrite` says that people see what it does: then its outcome may be unknown. What is only prepared is done again.
+    /// `isWrite` means that the request has a visible effect, so that its outcome can be unknown. Preparations are
+    /// simply repeated.
     func send(_ request: NetworkRequest, isWrite: Bool = false) async throws -> ParsedResponse {
         let response: NetworkResponse
         do {
@@ -30,39 +31,39 @@ struct NetworkCalls: Sendable {
         } catch let failure as NetworkHTTPFailure {
             throw failure.error(isWrite: isWrite)
         }
-        var answer = ParsedResponse(response)
-        answer.budget = errorMapping.budget(answer, now())
-        let mappedError = errorMapping.mappedError(answer)
-        if var mappedError = mappedError ?? (answer.isSuccess ? nil : .by(status: answer.status, isWrite: isWrite)) {
-            // Who stumbles over a post, and says so in his own words, may have made it all the same.
+        var parsed = ParsedResponse(response)
+        parsed.budget = errorMapping.budget(parsed, now())
+        let mappedError = errorMapping.mappedError(parsed)
+        if var mappedError = mappedError ?? (parsed.isSuccess ? nil : .by(status: parsed.status, isWrite: isWrite)) {
+            // A network that reports a temporary failure of a post may have published it all the same.
             if isWrite, mappedError.kind == .transient { mappedError.kind = .unknownOutcome }
-            throw NetworkError(mappedError, of: answer, now: now())
+            throw NetworkError(mappedError, of: parsed, now: now())
         }
-        return answer
+        return parsed
     }
 
-    /// The JSON of a success, with what it said of limits.
+    /// Sends a request; returns the JSON of a successful response and its budget.
     func json(_ request: NetworkRequest, isWrite: Bool = false) async throws -> (json: JSONValue, budget: Budget?) {
-        let answer = try await send(request, isWrite: isWrite)
-        guard let json = answer.json else {
+        let parsed = try await send(request, isWrite: isWrite)
+        guard let json = parsed.json else {
             throw NetworkError(
                 isWrite ? .unknownOutcome : .transient,
-                "the network's answer could not be read",
-                code: String(answer.status),
-                budget: answer.budget
+                "the network's response could not be parsed",
+                code: String(parsed.status),
+                budget: parsed.budget
             )
         }
-        return (json, answer.budget)
+        return (json, parsed.budget)
     }
 }
 
 extension JSONValue {
-    /// What a write is known by afterwards; without it nobody knows what was done.
+    /// Returns the id of what a write has created; without it the outcome is unknown.
     func createdID(_ path: String...) throws -> String {
         var value: JSONValue? = self
         for name in path { value = value?[name] }
         guard let id = value?.identifier else {
-            throw NetworkError(.unknownOutcome, "the network's answer does not say what was made")
+            throw NetworkError(.unknownOutcome, "the network's response has no id")
         }
         return id
     }

@@ -1,28 +1,29 @@
 import Foundation
 import HTTPTypes
 
-/// How one network refuses and counts: what its answers mean, whatever was asked.
+/// The way in which a network reports errors and limits, whatever the request.
 struct NetworkErrorMapping: Sendable {
-    /// What the headers say of limits; nil where they say nothing.
-    var budget: @Sendable (_ answer: ParsedResponse, _ now: Date) -> Budget? = { _, _ in nil }
-    /// What the body says of a refusal; nil leaves it to the status.
+    /// Returns the limits in the headers; nil if there are none.
+    var budget: @Sendable (_ response: ParsedResponse, _ now: Date) -> Budget? = { _, _ in nil }
+    /// Returns the error in the body; nil if the status decides.
     ///
-    /// Is asked for successes too: some networks refuse with 200.
-    var mappedError: @Sendable (_ answer: ParsedResponse) -> MappedError? = { _ in nil }
+    /// It is also called for successes, since some networks report errors with status 200.
+    var mappedError: @Sendable (_ response: ParsedResponse) -> MappedError? = { _ in nil }
 }
 
-/// What a network said instead of what it was asked for.
 struct MappedError: Sendable {
     var kind: NetworkError.Class
-    /// The network's own words, as they came.
+    /// The network's own text, unchanged.
     var reason: String?
     var code: String?
-    /// Seconds from now until it may be asked again, where the body says so.
+    /// The seconds until the next request is allowed, if the body says so.
     var wait: Double?
 }
 
 extension MappedError {
-    /// As HTTP has it, for whom the body says no more: a server that failed at a write may have done it.
+    /// Returns the error of a status without further information.
+    ///
+    /// A server error of a write may have had its effect.
     static func by(status: Int, isWrite: Bool) -> MappedError {
         let kind: NetworkError.Class =
             switch status {
@@ -42,10 +43,11 @@ extension MappedError {
 }
 
 extension MappedError {
-    /// What the status says, in the network's words; nil where it is no refusal, or one without words.
-    static func status(_ answer: ParsedResponse, _ reason: String?, code: String? = nil) -> MappedError? {
-        guard 400..<500 ~= answer.status, reason != nil || code != nil else { return nil }
-        var mappedError = MappedError.by(status: answer.status, isWrite: false)
+    /// Returns the error of a status with the network's text; nil if it is no client error, or has neither text nor
+    /// code.
+    static func status(_ response: ParsedResponse, _ reason: String?, code: String? = nil) -> MappedError? {
+        guard 400..<500 ~= response.status, reason != nil || code != nil else { return nil }
+        var mappedError = MappedError.by(status: response.status, isWrite: false)
         mappedError.reason = reason
         mappedError.code = code
         return mappedError
@@ -53,23 +55,23 @@ extension MappedError {
 }
 
 extension NetworkError {
-    init(_ mappedError: MappedError, of answer: ParsedResponse, now: Date) {
+    init(_ mappedError: MappedError, of response: ParsedResponse, now: Date) {
         var kind = mappedError.kind
         if case .rateLimited(nil) = kind {
-            let spent = answer.budget.flatMap { $0.remaining < 1 ? $0.resetAt : nil }
+            let spent = response.budget.flatMap { $0.remaining < 1 ? $0.resetAt : nil }
             let waited = mappedError.wait.map { now.addingTimeInterval(min(max($0, 0), 31 * 86_400)) }
-            kind = .rateLimited(until: waited ?? answer.retryAt(now) ?? spent ?? answer.budget?.resetAt)
+            kind = .rateLimited(until: waited ?? response.retryAt(now) ?? spent ?? response.budget?.resetAt)
         }
-        let said = mappedError.reason.map(Self.oneLine).flatMap { $0.isEmpty ? nil : $0 }
+        let message = mappedError.reason.map(Self.oneLine).flatMap { $0.isEmpty ? nil : $0 }
         self.init(
             kind,
-            said ?? "the network answered with status \(answer.status)",
-            code: mappedError.code ?? String(answer.status),
-            budget: answer.budget
+            message ?? "the network responded with status \(response.status)",
+            code: mappedError.code ?? String(response.status),
+            budget: response.budget
         )
     }
 
-    /// A network's words in one line of at most 200 characters, without control characters; nothing of a page of HTML.
+    /// Returns a text in one line of at most 200 characters, without control characters; empty for HTML.
     static func oneLine(_ text: String) -> String {
         guard !text.contains("</") else { return "" }
         let words = text.prefix(400).split { $0.isWhitespace || $0.unicodeScalars.contains { $0.value < 0x20 } }
@@ -85,7 +87,7 @@ extension ParsedResponse {
         return NetworkTime.date(text)
     }
 
-    /// The three headers that many networks have in common, with what `reset` means left to the network.
+    /// Returns the budget in the three headers that many networks use; each network has its own meaning of `reset`.
     func budget(
         _ scope: Budget.Scope,
         limit: String,

@@ -2,35 +2,38 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// How connectors ask networks: HTTP to the hosts they are meant for, and to no other.
+/// The HTTP client of a connector, which only reaches the hosts of its network.
 ///
-/// There is one for each connector. What it may reach is decided where it is made: a network's own base URLs from the
-/// settings, or, for networks of many places, any public host over https, which is checked on the address connected to.
-/// Redirects are not followed; bodies are read as they are, never unpacked.
+/// Its creator decides which hosts it may reach. For most networks these are the base URLs in the settings. For
+/// networks with many servers it is any public host over https, and the address is checked when connecting. Redirects
+/// are not followed, and bodies are not decompressed.
 protocol NetworkHTTP: Sendable {
-    /// The whole answer, whatever its status.
+    /// Returns the whole response, whatever its status.
     ///
     /// - Throws: `NetworkHTTPFailure`, or `CancellationError`.
     func send(_ request: NetworkRequest) async throws -> NetworkResponse
 
-    /// The answer's head and its body piece by piece, for streams; the deadline is for the head alone.
+    /// Returns the head of the response, and its body piece by piece for streams; the timeout only covers the head.
     func open(_ request: NetworkRequest) async throws -> NetworkStream
 
-    /// Whether a URL leads to where this may ask at all; for next-page URLs, before they go into a cursor and after.
+    /// Returns whether a URL may be requested; next-page URLs are checked before they go into a cursor and after.
     func mayConnect(_ url: String) -> Bool
 }
 
 struct NetworkRequest: Sendable {
     var method: HTTPRequest.Method
-    /// Absolute, percent-encoded; its query may hold tokens, so it is never logged.
+    /// The absolute URL, percent-encoded.
+    ///
+    /// Its query may contain tokens, so it is never logged.
     var url: String
     var headers: HTTPFields
     var body: ByteBuffer?
-    /// From now to the end of the answer; nil is 10 s, or 60 s with a body of over 1 MB.
+    /// The time until the end of the response; nil is 10 s, or 60 s with a body of over 1 MB.
     ///
-    /// A task that is cancelled ends it in any case.
+    /// Cancelling the task ends the request in any case.
     var timeout: Duration?
-    /// How much of an answer is read, in bytes, before it is `tooLarge`; 1 MiB at most from a host that a user chose.
+    /// The maximum size of a response in bytes, above which it is `tooLarge`; at most 1 MiB from a host that a user
+    /// named.
     var maximumBody = 4_194_304
 
     init(_ method: HTTPRequest.Method, _ url: String, headers: HTTPFields = [:], body: ByteBuffer? = nil) {
@@ -53,20 +56,20 @@ struct NetworkStream: Sendable {
     var body: PulledSequence<ByteBuffer>
 }
 
-/// Why there is no whole answer.
+/// The reason why there is no complete response.
 enum NetworkHTTPFailure: Error, Hashable, Sendable {
-    /// Nothing was sent: no connection, no such name, a host that must not be asked.
+    /// Nothing was sent: no connection, an unknown host, or a host that must not be called.
     case notSent(String)
-    /// It was sent, or may have been, and no whole answer came in time.
+    /// The request was sent, or may have been, and no complete response arrived in time.
     case noAnswer(String)
-    /// The answer is longer than `maximumBody`.
+    /// The response is longer than `maximumBody`.
     case tooLarge
 
     func error(isWrite: Bool) -> NetworkError {
         switch self {
         case .notSent(let why): NetworkError(.transient, "the network cannot be reached: \(why)")
         case .noAnswer(let why): NetworkError(isWrite ? .unknownOutcome : .transient, why)
-        case .tooLarge: NetworkError(isWrite ? .unknownOutcome : .transient, "the network's answer is too large")
+        case .tooLarge: NetworkError(isWrite ? .unknownOutcome : .transient, "the network's response is too large")
         }
     }
 }

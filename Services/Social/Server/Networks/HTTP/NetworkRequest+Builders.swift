@@ -5,9 +5,9 @@ import NIOCore
 import OAuth1
 import Wire
 
-/// Requests as networks want them: a query, a form, JSON, or a form with files.
+/// Builders of requests: with a query, a form, JSON, or a form with files.
 extension NetworkRequest {
-    /// With the fields behind the question mark; those without a value are left out.
+    /// Creates a GET request with a query; fields without a value are omitted.
     static func get(_ url: String, _ query: KeyValuePairs<String, String?> = [:]) -> NetworkRequest {
         NetworkRequest(.get, url.adding([FormField](query)))
     }
@@ -45,7 +45,7 @@ extension NetworkRequest {
         return request
     }
 
-    /// HTTP Basic (RFC 7617), as token endpoints want it of applications.
+    /// Adds HTTP Basic authentication (RFC 7617), with which applications authenticate at token endpoints.
     func basic(_ id: String, _ secret: String) -> NetworkRequest {
         var request = self
         request.headers[.authorization] = "Basic \(Data("\(id):\(secret)".utf8).base64EncodedString())"
@@ -61,7 +61,6 @@ extension NetworkRequest {
 }
 
 extension String {
-    /// With fields behind the question mark.
     func adding(_ query: [FormField]) -> String {
         guard !query.isEmpty else { return self }
         return "\(self)\(contains("?") ? "&" : "?")\(query.encoded)"
@@ -69,12 +68,12 @@ extension String {
 
     func adding(_ query: KeyValuePairs<String, String?>) -> String { adding([FormField](query)) }
 
-    /// As one segment of a path, whatever is in it.
+    /// The text as one segment of a path.
     var pathSegment: String { PercentEncoding.encode(self) }
 }
 
 extension [FormField] {
-    /// Those that have a value.
+    /// Creates fields from the pairs that have a value.
     init(_ pairs: KeyValuePairs<String, String?>) {
         self = pairs.compactMap { pair in pair.value.map { FormField(pair.key, $0) } }
     }

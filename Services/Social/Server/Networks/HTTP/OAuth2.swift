@@ -3,30 +3,30 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// What the networks that speak OAuth 2.0 have in common (RFC 6749, RFC 7636).
+/// The common parts of networks with OAuth 2.0 (RFC 6749, RFC 7636).
 enum OAuth2 {
-    /// The challenge of PKCE, `S256`.
+    /// Returns the PKCE challenge of a verifier, method `S256`.
     static func challenge(_ verifier: String) -> String {
         Base64URL.encode(Data(SHA256.hash(data: Data(verifier.utf8))))
     }
 
-    /// The code that somebody came back with.
+    /// Returns the code in the query of a redirect.
     ///
-    /// - Throws: `permission` where he, or the network, said no.
+    /// - Throws: `permission` if the user or the network has denied access.
     static func code(_ query: [String: String]) throws -> String {
         if let code = query["code"], !code.isEmpty { return code }
-        let reason = query["error_description"] ?? query["error"] ?? "nothing was granted"
+        let reason = query["error_description"] ?? query["error"] ?? "access was not granted"
         throw NetworkError(.permission, NetworkError.oneLine(reason), code: query["error"])
     }
 }
 
 extension NetworkTokens {
-    /// The answer of a token endpoint.
+    /// Creates tokens from the response of a token endpoint.
     ///
-    /// - Throws: `transient` where there is no token in it.
+    /// - Throws: `transient` if the response has no token.
     init(oauth json: JSONValue, now: Date) throws {
         guard let access = json["access_token"]?.nonEmpty else {
-            throw NetworkError(.transient, "the network's answer has no token")
+            throw NetworkError(.transient, "the network's response has no token")
         }
         self.init(
             access: access,
@@ -39,29 +39,29 @@ extension NetworkTokens {
 }
 
 extension PageRequest {
-    /// What of an item's JSON goes into it.
+    /// Returns the JSON of an item if the request includes it.
     func raw(_ json: JSONValue) -> JSONValue? { includesRaw ? json : nil }
 
-    /// As many as are wanted, and no more than the network gives.
+    /// Returns the requested number of items, at most the network's maximum.
     func limit(_ most: Int) -> String { String(min(max(limit, 1), most)) }
 
     func position<Position: Decodable>(_ type: Position.Type) throws -> Position? { try cursor?.read(as: type) }
 }
 
-/// Waiting between two looks at the same thing; tests have no time for it.
+/// A pause between two attempts; tests replace it.
 typealias Pause = @Sendable (Duration) async throws -> Void
 
-/// Asks until there is an answer, as often as makes sense for one post.
+/// Repeats an operation until it returns a value.
 ///
-/// - Throws: `transient` where there is none after all.
-func untilDone<Answer>(
+/// - Throws: `transient` if it has not returned one after `tries` attempts.
+func untilDone<Value>(
     _ tries: Int,
     pausing pause: Pause,
     _ pauses: (Int) -> Duration = { .milliseconds(min(500 << min($0, 4), 5_000)) },
-    _ look: () async throws -> Answer?
-) async throws -> Answer {
+    _ operation: () async throws -> Value?
+) async throws -> Value {
     for attempt in 0..<tries {
-        if let answer = try await look() { return answer }
+        if let value = try await operation() { return value }
         try await pause(pauses(attempt))
     }
     throw NetworkError(.transient, "the network is still working on the media")

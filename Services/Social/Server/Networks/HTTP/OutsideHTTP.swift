@@ -9,17 +9,16 @@ import ServiceHost
 
 /// HTTP to networks over async-http-client.
 struct OutsideHTTP: NetworkHTTP {
-    /// Where it may go.
     enum Reach: Sendable {
-        /// What the operator has set: those origins, wherever they are.
+        /// The origins that the operator has configured, wherever they are.
         case listed(Set<HTTPOrigin>)
-        /// What users name: public hosts over https, and what the operator allows.
+        /// The hosts that users name: public hosts over https, and those that the operator allows.
         case userSupplied(AddressGuard)
     }
 
-    /// A body of more than this many bytes has more time.
+    /// The size of a request body in bytes above which the timeout is longer.
     private static let largeBody = 1_048_576
-    /// How many bytes of an answer are read from a host that a user chose.
+    /// The maximum size in bytes of a response from a host that a user named.
     private static let maximumUserSuppliedBody = 1_048_576
 
     let reach: Reach
@@ -60,7 +59,7 @@ struct OutsideHTTP: NetworkHTTP {
     }
 
     private func execute(_ request: NetworkRequest, _ limit: Duration) async throws -> HTTPClientResponse {
-        guard mayConnect(request.url) else { throw NetworkHTTPFailure.notSent("it is not asked at such an address") }
+        guard mayConnect(request.url) else { throw NetworkHTTPFailure.notSent("this address is not allowed") }
         var outgoing = HTTPClientRequest(url: request.url)
         outgoing.method = HTTPMethod(rawValue: request.method.rawValue)
         for field in request.headers { outgoing.headers.add(name: field.name.rawName, value: field.value) }
@@ -69,7 +68,7 @@ struct OutsideHTTP: NetworkHTTP {
         do {
             return try await execute(outgoing, deadline)
         } catch let error as HTTPClientError where error == .remoteConnectionClosed && request.method.isSafe {
-            // A connection that was kept and closed at the other end just now; what is only read can be asked again.
+            // The server has just closed an idle connection; a request that only reads can be sent again.
             return try await execute(outgoing, deadline)
         }
     }
@@ -89,7 +88,7 @@ struct OutsideHTTP: NetworkHTTP {
         }
     }
 
-    /// Puts what went wrong into the words of `NetworkHTTPFailure`; says nothing of URLs, which may hold tokens.
+    /// Converts errors to `NetworkHTTPFailure`, without URLs, which may contain tokens.
     private static func mappingErrors<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -98,7 +97,7 @@ struct OutsideHTTP: NetworkHTTP {
         } catch let failure as OutboundConnectionError {
             throw NetworkHTTPFailure.notSent(failure.reason)
         } catch is DeadlineExceeded {
-            throw NetworkHTTPFailure.noAnswer("the network did not answer in time")
+            throw NetworkHTTPFailure.noAnswer("the network did not respond in time")
         } catch is NIOTooManyBytesError {
             throw NetworkHTTPFailure.tooLarge
         } catch let error as HTTPClientError {
@@ -106,15 +105,15 @@ struct OutsideHTTP: NetworkHTTP {
             case .connectTimeout, .tlsHandshakeTimeout: throw NetworkHTTPFailure.notSent("no connection in time")
             case .cancelled: throw CancellationError()
             case .deadlineExceeded, .readTimeout:
-                throw NetworkHTTPFailure.noAnswer("the network did not answer in time")
-            default: throw NetworkHTTPFailure.noAnswer("the connection ended before the answer did")
+                throw NetworkHTTPFailure.noAnswer("the network did not respond in time")
+            default: throw NetworkHTTPFailure.noAnswer("the connection ended before the response was complete")
             }
         } catch is NIOConnectionError {
             throw NetworkHTTPFailure.notSent("no connection")
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw NetworkHTTPFailure.noAnswer("the connection ended before the answer did")
+            throw NetworkHTTPFailure.noAnswer("the connection ended before the response was complete")
         }
     }
 
@@ -132,6 +131,6 @@ struct OutsideHTTP: NetworkHTTP {
 }
 
 extension HTTPRequest.Method {
-    /// Whether asking changes nothing (RFC 9110, section 9.2.1).
+    /// Whether the method has no side effects (RFC 9110, section 9.2.1).
     var isSafe: Bool { [.get, .head, .options].contains(self) }
 }

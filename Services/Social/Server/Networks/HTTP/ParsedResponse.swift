@@ -2,21 +2,21 @@ import HTTPTypes
 import NIOCore
 import Wire
 
-/// What a network answered, read as JSON where it is.
+/// A network's response, parsed as JSON if possible.
 struct ParsedResponse: Sendable {
     let status: Int
     let headers: HTTPFields
     let body: ByteBuffer
-    /// Nil where the body is empty or is something else, as the HTML of a proxy on the way.
+    /// Nil if the body is empty or is not JSON, such as the HTML of a proxy.
     let json: JSONValue?
-    /// What the network said of its limits; see `NetworkErrorMapping`.
+    /// The limits in the response; see `NetworkErrorMapping`.
     var budget: Budget?
 
     init(_ response: NetworkResponse) {
         status = response.status
         headers = response.headers
         body = response.body
-        // What is not JSON is told by the status, or by who needs the JSON.
+        // The error is ignored: the status, or the code that needs the JSON, reports it.
         json = try? JSONParser.parse(response.body.readableBytesView, repairing: true)
     }
 

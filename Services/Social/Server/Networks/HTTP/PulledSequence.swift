@@ -1,6 +1,6 @@
-/// A sequence whose next element is made when it is asked for.
+/// A sequence whose next element is produced when the reader requests it.
 ///
-/// It holds no elements, so a slow reader holds back whoever makes them; an `AsyncStream` would store them without bound.
+/// It buffers no elements, so a slow reader slows down the producer; an `AsyncStream` would buffer without bound.
 struct PulledSequence<Element: Sendable>: AsyncSequence, Sendable {
     typealias Pull = () async throws -> Element?
 
@@ -12,7 +12,8 @@ struct PulledSequence<Element: Sendable>: AsyncSequence, Sendable {
 
     private let start: @Sendable () -> Pull
 
-    /// - Parameter start: called for each iteration; returns what makes the next element, or nil at the end.
+    /// - Parameter start: Called for each iteration; returns the function that produces the next element, or nil at the
+    ///   end.
     init(_ start: @escaping @Sendable () -> Pull) { self.start = start }
 
     init<Base: AsyncSequence & Sendable>(_ base: Base) where Base.Element == Element {

@@ -16,14 +16,15 @@ extension InstagramConnector {
     )
 
     func accountCapabilities(of account: NetworkAccount) -> AccountCapabilities {
-        let favorite = "a favourite is what is called a like here"
+        let favorite = "Instagram has likes instead of favourites"
         if isV1 {
-            let noPosts = "Instagram's API of that time posted nothing"
+            let noPosts = "Instagram's v1 API cannot post"
             return AccountCapabilities(
                 supported: [.feed, .notifications, .like],
                 limits: Self.limits,
                 reasons: [
-                    .messages: "Instagram had no messages", .reply: "Instagram had no messages", .text: noPosts,
+                    .messages: "Instagram's v1 API has no messages", .reply: "Instagram's v1 API has no messages",
+                    .text: noPosts,
                     .photo: noPosts, .video: noPosts, .location: noPosts, .favorite: favorite,
                 ]
             )
@@ -33,8 +34,8 @@ extension InstagramConnector {
             limits: Self.limits,
             reasons: [
                 .text: "a post on Instagram is a photo or a video", .favorite: favorite,
-                .notifications: "Instagram tells of what happens by webhooks alone",
-                .location: "Instagram takes places of its own alone", .like: "Instagram's API sends no likes",
+                .notifications: "Instagram reports events only by webhook",
+                .location: "Instagram accepts only its own places", .like: "Instagram's API cannot send likes",
             ]
         )
     }
@@ -45,14 +46,14 @@ extension InstagramConnector {
         var isReady: Bool?
     }
 
-    /// Instagram takes no bytes: it fetches the files from the addresses in the request.
+    /// Instagram accepts no bytes: it fetches the files from the URLs in the request.
     var fetchesMedia: Bool { !isV1 }
 
-    /// Makes a container of media that Instagram fetches itself; it lives for a day.
+    /// Creates a container of media that Instagram fetches itself; the container is valid for a day.
     ///
-    /// A video takes minutes to process. The container is returned before that, and `publish` says that it is not ready.
+    /// A video takes minutes to process. The container is returned earlier, and `publish` throws while it is not ready.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
-        guard !isV1 else { throw NetworkError.unsupported("Instagram's API of that time posted nothing") }
+        guard !isV1 else { throw NetworkError.unsupported("Instagram's v1 API cannot post") }
         try Self.limits.check(post)
         if !post.photos.isEmpty, post.video != nil {
             throw NetworkError(.invalid, "a post has photos or a video, not both", code: "mixed_media")
@@ -60,7 +61,11 @@ extension InstagramConnector {
         for photo in post.photos {
             guard let width = photo.width, let height = photo.height, width > 0, height > 0 else { continue }
             guard (0.8...1.91).contains(Double(width) / Double(height)) else {
-                throw NetworkError(.invalid, "a photo is between 4:5 and 1.91:1", code: "photo_aspect")
+                throw NetworkError(
+                    .invalid,
+                    "the aspect ratio of a photo must be between 4:5 and 1.91:1",
+                    code: "photo_aspect"
+                )
             }
         }
         let container: String
@@ -68,21 +73,24 @@ extension InstagramConnector {
             var children: [String] = []
             for photo in post.photos {
                 children.append(
-                    try await made(
+                    try await createContainer(
                         ["image_url": try Self.address(photo), "is_carousel_item": "true", "alt_text": photo.alt],
                         account
                     )
                 )
             }
             let joined = children.joined(separator: ",")
-            container = try await made(["media_type": "CAROUSEL", "children": joined, "caption": post.text], account)
+            container = try await createContainer(
+                ["media_type": "CAROUSEL", "children": joined, "caption": post.text],
+                account
+            )
         } else if let video = post.video {
-            container = try await made(
+            container = try await createContainer(
                 ["media_type": "REELS", "video_url": try Self.address(video), "caption": post.text],
                 account
             )
         } else if let photo = post.photos.first {
-            container = try await made(
+            container = try await createContainer(
                 ["image_url": try Self.address(photo), "caption": post.text, "alt_text": photo.alt],
                 account
             )
@@ -90,8 +98,8 @@ extension InstagramConnector {
             return nil
         }
         var isReady = false
-        for look in 0..<Self.maximumChecks where !isReady {
-            if look > 0 { try await pause(.seconds(1 << (look - 1))) }
+        for check in 0..<Self.maximumChecks where !isReady {
+            if check > 0 { try await pause(.seconds(1 << (check - 1))) }
             isReady = try await self.isReady(container, account)
         }
         return try NetworkCursor(Prepared(container: container, isReady: isReady))
@@ -116,7 +124,7 @@ extension InstagramConnector {
         return PublishedPost(id: try json.createdID("id"), budget: budget)
     }
 
-    /// The container says itself whether it was published; which medium it became, one's latest do.
+    /// Reads from the container whether it was published, and finds the media among the account's latest.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         guard let container = try prepared?.read(as: Prepared.self).container else { return nil }
         let (status, _) = try await graph.read(
@@ -133,7 +141,7 @@ extension InstagramConnector {
     }
 
     func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
-        guard !isV1 else { throw NetworkError.unsupported("Instagram had no messages") }
+        guard !isV1 else { throw NetworkError.unsupported("Instagram's v1 API has no messages") }
         try Self.limits.check(reply)
         let (thread, _) = try await graph.read(
             reply.thread.pathSegment,
@@ -142,7 +150,7 @@ extension InstagramConnector {
         )
         let people = (thread["participants"]?["data"]).list.compactMap { $0["id"]?.identifier }
         guard let other = people.first(where: { $0 != account.id }) else {
-            throw NetworkError(.notFound, "there is nobody in the thread")
+            throw NetworkError(.notFound, "the thread has no other participant")
         }
         let body: JSONValue = .object([
             "recipient": .object(["id": .string(other)]), "message": .object(["text": .string(reply.text)]),
@@ -162,7 +170,7 @@ extension InstagramConnector {
     }
 
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
-        guard isV1 else { throw NetworkError.unsupported("Instagram's API sends no likes") }
+        guard isV1 else { throw NetworkError.unsupported("Instagram's API cannot send likes") }
         let (_, budget) = try await write("/media/\(id.pathSegment)/likes", account)
         return PublishedPost(id: id, budget: budget)
     }
@@ -175,22 +183,27 @@ extension InstagramConnector {
         guard let url = media.url else {
             throw NetworkError(
                 .invalid,
-                "Instagram fetches media itself, and cannot reach ours",
+                "Instagram fetches media by URL, and this file has none",
                 code: "media_unreachable"
             )
         }
         return url
     }
 
-    private func made(_ fields: KeyValuePairs<String, String?>, _ account: NetworkAccount) async throws -> String {
+    private func createContainer(
+        _ fields: KeyValuePairs<String, String?>,
+        _ account: NetworkAccount
+    ) async throws -> String {
         let (json, _) = try await graph.write("\(me(account))/media", fields, account.tokens.access, isWrite: false)
         guard let id = json["id"]?.identifier else {
-            throw NetworkError(.transient, "Instagram does not say what it made")
+            throw NetworkError(.transient, "Instagram returned no container id")
         }
         return id
     }
 
-    /// Photos are processed in a moment; after 1, 2 and 4 seconds more, a post at once has to be answered.
+    /// The status checks, after pauses of 1, 2 and 4 seconds.
+    ///
+    /// Photos need less time, and an immediate post must respond.
     private static let maximumChecks = 4
 
     private func isReady(_ container: String, _ account: NetworkAccount) async throws -> Bool {
@@ -202,7 +215,7 @@ extension InstagramConnector {
         switch json["status_code"]?.text {
         case "FINISHED", "PUBLISHED": return true
         case "ERROR", "EXPIRED":
-            let reason = NetworkError.oneLine(json["status"]?.text ?? "the media were not taken")
+            let reason = NetworkError.oneLine(json["status"]?.text ?? "Instagram rejected the media")
             throw NetworkError(.invalid, reason, code: json["status_code"]?.text)
         default: return false
         }

@@ -20,14 +20,14 @@ extension InstagramConnector: OAuthConnector {
         )
     }
 
-    /// A token for an hour comes first; `identify` makes one for sixty days of it.
+    /// Exchanges the code for a token that is valid for an hour; `identify` exchanges that for one of 60 days.
     func complete(
         _ query: [String: String],
         of authorization: Authorization,
         for request: AuthorizationRequest
     ) async throws -> AuthorizedAccount {
         let (id, secret) = try key.registered()
-        // The page puts a mark behind the code that is none of it.
+        // The consent page appends a fragment to the code.
         let code = try OAuth2.code(query).split(separator: "#").first.map(String.init)
         let (json, _) = try await graph.calls.json(
             .form(
@@ -46,11 +46,11 @@ extension InstagramConnector: OAuthConnector {
         )
     }
 
-    /// Only a token that still lasts can be renewed, for another sixty days.
+    /// Only a token that has not expired can be renewed, for another 60 days.
     var renewal: TimeInterval? { 14 * 86_400 }
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
-        guard !isV1 else { throw NetworkError(.auth, "the token is over", code: "OAuthAccessTokenException") }
+        guard !isV1 else { throw NetworkError(.auth, "the token has expired", code: "OAuthAccessTokenException") }
         let (json, _) = try await graph.calls.json(
             .get(
                 "\(key.baseURL)/refresh_access_token",
@@ -60,7 +60,7 @@ extension InstagramConnector: OAuthConnector {
         return try NetworkTokens(oauth: json, now: graph.calls.now())
     }
 
-    /// Nil where it is a long-lived one already, or none of ours.
+    /// Returns a long-lived token; nil if the token is one already, or belongs to another application.
     func extended(_ tokens: NetworkTokens) async throws -> NetworkTokens? {
         guard let secret = key.secret, !secret.isEmpty else { return nil }
         do {
@@ -82,7 +82,7 @@ extension InstagramConnector: WebhookConnector {
         try MetaWebhooks.handshake(query, key)
     }
 
-    /// The old API told of everybody who had let the application in.
+    /// Subscribes to an account's events; the v1 API reports those of all its users without a subscription.
     func subscribe(_ account: NetworkAccount) async throws {
         guard !isV1 else { return }
         try await graph.subscribe("me", to: "comments,messages", account.tokens.access)
@@ -95,7 +95,7 @@ extension InstagramConnector: WebhookConnector {
 
     func events(of delivery: WebhookDelivery) throws -> WebhookEvents {
         let json = try MetaWebhooks.body(of: delivery, key)
-        // Of 2015: that somebody has a new medium, and no more.
+        // Webhooks of the v1 API only say that a user has new media.
         let pings = json.list.compactMap { ping in
             ping["object_id"]?.identifier.map { NetworkEvent(account: $0, list: .feed, change: .ping) }
         }

@@ -4,7 +4,7 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// The API of 2015: envelopes, signed requests, `max_id`.
+/// The v1 API of 2015: envelopes, signed requests and `max_id`.
 extension InstagramConnector {
     private struct Position: Codable { var max: String }
 
@@ -18,7 +18,9 @@ extension InstagramConnector {
         return NetworkPage(media.values.compactMap(item), next: media.next, budget: media.budget)
     }
 
-    /// Of a next page only its id is taken, so that no address is followed.
+    /// Returns a page of media.
+    ///
+    /// Only the id of the next page is used, so no URL from a response is followed.
     func v1Media(
         _ path: String,
         _ page: PageRequest,
@@ -27,14 +29,14 @@ extension InstagramConnector {
         let max = try page.position(Position.self)?.max
         let (json, budget) = try await read(path, ["count": page.limit(100), "max_id": max], account)
         guard case .array(let values)? = json["data"] else {
-            throw NetworkError(.transient, "Instagram's answer is no list", budget: budget)
+            throw NetworkError(.transient, "Instagram's response is not a list", budget: budget)
         }
         let pagination = json["pagination"]
         let next =
             pagination?["next_max_id"]?.identifier
             ?? pagination?["next_url"]?.text.flatMap { LinkHeader.value("max_id", in: $0) }
-        let place = ListCursor.next(next, after: max, isEmpty: values.isEmpty)
-        return (values, try place.map { try NetworkCursor(Position(max: $0)) }, budget)
+        let nextMax = ListCursor.next(next, after: max, isEmpty: values.isEmpty)
+        return (values, try nextMax.map { try NetworkCursor(Position(max: $0)) }, budget)
     }
 
     func read(
@@ -53,7 +55,7 @@ extension InstagramConnector {
         try await v1Calls.json(.form("\(key.baseURL)/v1\(path)", signed(path, [], account)), isWrite: true)
     }
 
-    /// With the token, and a code over the path and all that goes with it.
+    /// Returns the fields with the token, and a signature over the path and all fields.
     private func signed(_ path: String, _ fields: [FormField], _ account: NetworkAccount) -> [FormField] {
         let fields = fields + [FormField("access_token", account.tokens.access)]
         guard let secret = key.secret, !secret.isEmpty else { return fields }
@@ -66,8 +68,8 @@ extension InstagramConnector {
     }
 
     static let v1ErrorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
+        budget: { response, _ in
+            response.budget(
                 .account,
                 limit: "x-ratelimit-limit",
                 remaining: "x-ratelimit-remaining",
@@ -75,8 +77,8 @@ extension InstagramConnector {
                 as: { _ in nil }
             )
         },
-        mappedError: { answer in
-            let meta = answer.json?["meta"] ?? answer.json
+        mappedError: { response in
+            let meta = response.json?["meta"] ?? response.json
             guard let code = meta?["error_type"]?.text else { return nil }
             let kind: NetworkError.Class? =
                 switch code {
@@ -87,11 +89,11 @@ extension InstagramConnector {
                 case "OAuthParameterException", "APIInvalidParametersError": .invalid
                 default: nil
                 }
-            let said = meta?["error_message"]?.text
-            // The window is an hour, and nobody says where in it one is.
+            let message = meta?["error_message"]?.text
+            // The window is an hour, and the response does not say when it ends.
             let wait = kind == .rateLimited(until: nil) ? 900.0 : nil
-            return kind.map { MappedError(kind: $0, reason: said, code: code, wait: wait) }
-                ?? .status(answer, said, code: code)
+            return kind.map { MappedError(kind: $0, reason: message, code: code, wait: wait) }
+                ?? .status(response, message, code: code)
         }
     )
 }

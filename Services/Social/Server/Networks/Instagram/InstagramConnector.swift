@@ -2,13 +2,15 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Instagram's Graph for professional accounts; or, where `INSTAGRAM_API` is `v1`, the API that was until 2020, with the feed
-/// of those whom one follows, which a stand-in still has.
+/// The connector of Instagram's Graph API for professional accounts.
+///
+/// With `INSTAGRAM_API=v1` it uses the API that Instagram had until 2020 and a stand-in may still have. It has
+/// the feed of the accounts that the user follows.
 struct InstagramConnector: Connector {
     let network = Network.instagram
     let key: ApplicationKey
     let graph: MetaGraph
-    /// The old API's own ways of refusing.
+    /// The calls with the error mapping of the v1 API.
     let v1Calls: NetworkCalls
     let pause: Pause
     let isV1: Bool
@@ -27,7 +29,7 @@ struct InstagramConnector: Connector {
         if isV1 {
             let (json, _) = try await read("/users/self", [:], account)
             guard let id = json["data"]?["id"]?.identifier else {
-                throw NetworkError(.transient, "Instagram does not say who it is")
+                throw NetworkError(.transient, "Instagram did not identify the account")
             }
             return NetworkIdentity(
                 id: id,
@@ -40,7 +42,7 @@ struct InstagramConnector: Connector {
         if tokens.expiresAt == nil, let longer = try await extended(tokens) { tokens = longer }
         let (me, _) = try await graph.read("me", ["fields": "user_id,username,name,profile_picture_url"], tokens.access)
         guard let id = (me["user_id"] ?? me["id"])?.identifier else {
-            throw NetworkError(.transient, "Instagram does not say who it is")
+            throw NetworkError(.transient, "Instagram did not identify the account")
         }
         return NetworkIdentity(
             id: id,
@@ -48,18 +50,18 @@ struct InstagramConnector: Connector {
             name: me["name"]?.nonEmpty,
             avatarUrl: me["profile_picture_url"]?.link,
             tokens: tokens,
-            // The id that the application knows the account by differs from `user_id`.
+            // The id that the application sees differs from `user_id`.
             aliases: [me["id"]?.identifier].compactMap(\.self)
         )
     }
 
-    /// The API's paths take the numeric id; a client may know the account by its user name.
+    /// The API's paths require the numeric id, but a client may know the account by its user name.
     func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let parser = InstagramItems(page: page)
         if isV1 {
-            return try await v1List("/users/self/feed", page, account) { parser.first($0).map { NetworkItem($0) } }
+            return try await v1List("/users/self/feed", page, account) { parser.v1Post($0).map { NetworkItem($0) } }
         }
         let (json, budget) = try await graph.list(
             "me/media",
@@ -71,9 +73,9 @@ struct InstagramConnector: Connector {
         return try lists(json, page, budget) { parser.media($0, of: account).map { NetworkItem($0) } }
     }
 
-    /// The old API had none: who liked and commented on one's own latest media is as near as it comes.
+    /// Returns the likes and comments on the account's latest media, because the v1 API has no notifications.
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard isV1 else { throw NetworkError.unsupported("Instagram tells of what happens by webhooks alone") }
+        guard isV1 else { throw NetworkError.unsupported("Instagram reports events only by webhook") }
         let parser = InstagramItems(page: page)
         let id = account.id ?? "self"
         let media = try await v1Media("/users/\(id.pathSegment)/media/recent", page, account)
@@ -83,7 +85,7 @@ struct InstagramConnector: Connector {
     }
 
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard !isV1 else { throw NetworkError.unsupported("Instagram had no messages") }
+        guard !isV1 else { throw NetworkError.unsupported("Instagram's v1 API has no messages") }
         let parser = InstagramItems(page: page)
         let (json, budget) = try await graph.list(
             "me/conversations",
@@ -96,7 +98,7 @@ struct InstagramConnector: Connector {
     }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
-        guard !isV1 else { throw NetworkError.unsupported("Instagram had no messages") }
+        guard !isV1 else { throw NetworkError.unsupported("Instagram's v1 API has no messages") }
         let parser = InstagramItems(page: page)
         let (json, budget) = try await graph.list(
             "\(thread.pathSegment)/messages",
@@ -115,7 +117,7 @@ struct InstagramConnector: Connector {
         _ item: (JSONValue) -> NetworkItem?
     ) throws -> NetworkPage {
         guard case .array(let values)? = json["data"] else {
-            throw NetworkError(.transient, "Instagram's answer is no list", budget: budget)
+            throw NetworkError(.transient, "Instagram's response is not a list", budget: budget)
         }
         return NetworkPage(values.compactMap(item), next: try graph.next(json, after: page), budget: budget)
     }

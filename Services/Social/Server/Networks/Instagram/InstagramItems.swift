@@ -2,7 +2,7 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Instagram's media, conversations and messages as items, of both APIs.
+/// The parser of Instagram's media, conversations and messages, for both APIs.
 struct InstagramItems {
     let page: PageRequest
 
@@ -10,7 +10,7 @@ struct InstagramItems {
         "id,caption,media_type,media_product_type,media_url,thumbnail_url,permalink,timestamp,username,like_count,"
         + "comments_count,children{media_url,media_type,thumbnail_url}"
 
-    /// Today's: one's own alone.
+    /// Parses media of the Graph API, which are always the account's own.
     func media(_ json: JSONValue, of account: NetworkAccount) -> Item? {
         guard let id = json["id"]?.identifier, let at = json["timestamp"]?.date else { return nil }
         let username = json["username"]?.nonEmpty ?? account.username
@@ -40,8 +40,7 @@ struct InstagramItems {
         }
     }
 
-    /// Of 2015.
-    func first(_ json: JSONValue) -> Item? {
+    func v1Post(_ json: JSONValue) -> Item? {
         guard let id = json["id"]?.identifier, let at = json["created_time"]?.epoch else { return nil }
         return Item(
             id: ItemID(.instagram, id),
@@ -58,9 +57,9 @@ struct InstagramItems {
         )
     }
 
-    /// Comments on a medium, and likes: those came without a time, so they stand at that of the medium itself.
+    /// Returns the comments on media, and the likes, which have no time and get that of the media.
     func reactions(to json: JSONValue, of account: NetworkAccount) -> [Item] {
-        guard let post = first(json) else { return [] }
+        guard let post = v1Post(json) else { return [] }
         let about = ItemReference(id: post.id, url: post.url, author: post.author, text: post.text)
         let comments = (json["comments"]?["data"]).list.compactMap { comment -> Item? in
             guard let id = comment["id"]?.identifier, let at = comment["created_time"]?.epoch,

@@ -10,12 +10,12 @@ extension MastodonConnector {
             supported: [.feed, .messages, .notifications, .text, .photo, .video, .like, .reply],
             limits: MastodonLimits.limits(account.details),
             reasons: [
-                .location: "Mastodon's posts have no location", .favorite: "a favourite is what is called a like here",
+                .location: "Mastodon's posts have no location", .favorite: "Mastodon has likes instead of favourites",
             ]
         )
     }
 
-    /// The ids of media that the instance has taken and made ready.
+    /// The ids of media that the instance has accepted and processed.
     private struct Prepared: Codable { var media: [String] }
 
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
@@ -39,9 +39,9 @@ extension MastodonConnector {
         )
     }
 
-    /// Among the account's latest statuses; the instance has no other way to tell, and keeps keys for an hour only.
+    /// Searches the account's latest statuses: there is no lookup by key, and instances keep keys for an hour only.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
-        guard let id = account.id else { throw NetworkError.unsupported("nobody knows whose statuses to look at") }
+        guard let id = account.id else { throw NetworkError.unsupported("the account's id is unknown") }
         let url = at("/api/v1/accounts/\(id.pathSegment)/statuses", account)
             .adding(["limit": "40", "exclude_reblogs": "true"])
         let media = try Set(prepared?.read(as: Prepared.self).media ?? [])
@@ -53,7 +53,7 @@ extension MastodonConnector {
         return found.flatMap { posted($0, budget) }
     }
 
-    /// Said to everybody in the thread, under its latest status.
+    /// Replies to all members of the thread, below its latest status.
     func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
         try MastodonLimits.limits(account.details).check(reply)
         let (statuses, _) = try await conversation(reply.thread, account)
@@ -94,41 +94,44 @@ extension MastodonConnector {
         status["id"]?.identifier.map { PublishedPost(id: $0, url: status["url"]?.link, budget: budget) }
     }
 
-    /// The id of a medium that may be in a status: films are worked on for a while.
+    /// Uploads media; returns the id once it can be part of a status.
+    ///
+    /// Videos take a while to process.
     private func send(_ media: OutgoingMedia, _ account: NetworkAccount) async throws -> String {
         var form = MultipartForm()
         form.add("file", fileName: media.fileName, contentType: media.type, media.bytes)
         if let alt = media.alt, !alt.isEmpty { form.add("description", alt) }
-        let answer = try await calls.send(request(.multipart(at("/api/v2/media", account), form), account))
-        guard let id = answer.json?["id"]?.identifier else {
-            throw NetworkError(.transient, "the instance does not say what it made of a file")
+        let upload = try await calls.send(request(.multipart(at("/api/v2/media", account), form), account))
+        guard let id = upload.json?["id"]?.identifier else {
+            throw NetworkError(.transient, "the instance returned no id for the media")
         }
-        guard answer.status == 202 || answer.json?["url"] == nil else { return id }
+        guard upload.status == 202 || upload.json?["url"] == nil else { return id }
         return try await untilDone(40, pausing: pause) {
-            let look = try await calls.send(request(.get(at("/api/v1/media/\(id.pathSegment)", account)), account))
-            return look.status == 200 ? id : nil
+            let response = try await calls.send(request(.get(at("/api/v1/media/\(id.pathSegment)", account)), account))
+            return response.status == 200 ? id : nil
         }
     }
 
-    /// Whether a status may be what we tried to say: its text, perhaps behind names, and not before we tried.
+    /// Returns whether a status may be the one that was sent: it has the text, perhaps after mentions, and is not
+    /// older.
     ///
-    /// A minute for clocks that differ.
+    /// One minute is allowed for clocks that differ.
     private static func matches(_ text: String, _ status: JSONValue, since: Date) -> Bool {
         guard let at = status["created_at"]?.date, at >= since.addingTimeInterval(-60) else { return false }
-        let said = words(PlainText.ofHTML(status["content"]?.text ?? ""))
-        let meant = words(text)
-        return said == meant || said.drop { $0.hasPrefix("@") } == meant[...]
+        let actual = words(PlainText.ofHTML(status["content"]?.text ?? ""))
+        let expected = words(text)
+        return actual == expected || actual.drop { $0.hasPrefix("@") } == expected[...]
     }
 
     private static func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
 
-    /// As they are called in a text, each once.
+    /// Returns the mentions of the people in a thread, each once.
     private static func people(_ statuses: [JSONValue], but account: NetworkAccount) -> [String] {
-        var known: Set<String> = [account.id ?? ""]
+        var ids: Set<String> = [account.id ?? ""]
         var people: [String] = []
-        let named = statuses.flatMap { $0["mentions"].list + [$0["account"]].compactMap { $0 } }
-        for person in named {
-            guard let id = person["id"]?.identifier, let name = person["acct"]?.nonEmpty, known.insert(id).inserted
+        let accounts = statuses.flatMap { $0["mentions"].list + [$0["account"]].compactMap { $0 } }
+        for person in accounts {
+            guard let id = person["id"]?.identifier, let name = person["acct"]?.nonEmpty, ids.insert(id).inserted
             else { continue }
             people.append("@\(name)")
         }
@@ -137,7 +140,7 @@ extension MastodonConnector {
 }
 
 extension OutgoingMedia {
-    /// A name that fits the type, for networks that look at it.
+    /// A file name that fits the type, for networks that check it.
     var fileName: String {
         let endings = ["image/jpeg": "jpg", "video/quicktime": "mov"]
         let ending = endings[type] ?? String(type.split(separator: "/").last ?? "bin")

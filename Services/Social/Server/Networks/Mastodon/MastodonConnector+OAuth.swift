@@ -5,7 +5,7 @@ import Wire
 extension MastodonConnector: OAuthConnector {
     private static let scopes = "read write"
 
-    /// Registers with the instance each time: that costs it a row, and us no table of other people's hosts.
+    /// Registers an application with the instance each time: otherwise a table of foreign servers would be necessary.
     func authorize(_ request: AuthorizationRequest) async throws -> Authorization {
         guard let instance = request.instance else { throw NetworkError(.invalid, "an instance must be named") }
         let (client, _) = try await calls.json(
@@ -15,7 +15,7 @@ extension MastodonConnector: OAuthConnector {
             )
         )
         guard let id = client["client_id"]?.nonEmpty, let secret = client["client_secret"]?.nonEmpty else {
-            throw NetworkError(.transient, "the instance registers no applications")
+            throw NetworkError(.transient, "the instance did not register the application")
         }
         let page = "\(instance)/oauth/authorize".adding([
             "response_type": "code", "client_id": id, "redirect_uri": request.callback, "scope": Self.scopes,
@@ -46,7 +46,7 @@ extension MastodonConnector: OAuthConnector {
         return AuthorizedAccount(tokens: tokens)
     }
 
-    /// Only who has the client's secret may; a token that was given to us directly has to be revoked by its owner.
+    /// Revokes the token, which needs the client's secret; only the owner can revoke a token that a client has sent.
     func revoke(_ account: NetworkAccount) async throws {
         guard let others = account.tokens.others, let id = others["client_id"], let secret = others["client_secret"]
         else { return }

@@ -5,13 +5,14 @@ import SocialAPI
 import Wire
 
 extension MastodonConnector: StreamingConnector {
-    /// The user's stream as server-sent events, which go through anything that HTTP goes through.
+    /// Opens the user's stream of server-sent events, which any HTTP proxy passes on.
     ///
-    /// Nothing is read before the caller takes the next event, so an instance that sends faster waits in its socket.
+    /// Nothing is read before the caller requests the next event, so data that arrives faster waits in the instance's
+    /// socket.
     func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent> {
-        // An instance may stream elsewhere, and says so as an address of WebSockets.
-        let named = account.details["streaming"].map { $0.hasPrefix("ws") ? "http\($0.dropFirst(2))" : $0 }
-        let baseURL = named ?? account.instance ?? ""
+        // An instance may have a separate host for streams, which it names by a WebSocket URL.
+        let streamingURL = account.details["streaming"].map { $0.hasPrefix("ws") ? "http\($0.dropFirst(2))" : $0 }
+        let baseURL = streamingURL ?? account.instance ?? ""
         var streamRequest = request(.get("\(baseURL)/api/v1/streaming/user"), account)
         streamRequest.headers[.accept] = "text/event-stream"
         let stream = try await open(streamRequest)
@@ -38,7 +39,7 @@ extension MastodonConnector: StreamingConnector {
         let stream = try await calls.http.open(request)
         guard stream.status == 200 else {
             let mappedError = MappedError.by(status: stream.status, isWrite: false)
-            throw NetworkError(mappedError.kind, "the instance does not stream", code: String(stream.status))
+            throw NetworkError(mappedError.kind, "the instance did not open a stream", code: String(stream.status))
         }
         return stream
     }
@@ -49,7 +50,7 @@ extension MastodonConnector: StreamingConnector {
             account.id.map { NetworkEvent(account: $0, list: list, change: change) }
         }
         if event.name == "delete" { return makeEvent(.feed, .deleted(event.data)) }
-        // What we cannot read is not for us; the next poll reads it again.
+        // An event that cannot be parsed is skipped; the next poll finds the change.
         guard let json = try? JSONParser.parse(event.data.utf8, repairing: true) else { return nil }
         switch event.name {
         case "update": return parser.post(json).flatMap { makeEvent(.feed, .created($0)) }

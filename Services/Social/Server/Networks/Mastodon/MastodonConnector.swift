@@ -3,10 +3,10 @@ import HTTPTypes
 import SocialAPI
 import Wire
 
-/// Mastodon, and what speaks its API: Pleroma, Akkoma, GoToSocial, Pixelfed, Friendica.
+/// The connector of Mastodon and servers with its API: Pleroma, Akkoma, GoToSocial, Pixelfed and Friendica.
 ///
-/// Every account names its own instance, which is somebody's word: it is reached through a guarded `NetworkHTTP`. What an
-/// instance allows in a post is asked when the account is linked, and remembered in its details.
+/// Every account names its own instance. Because users name it, it is reached through a guarded `NetworkHTTP`. The
+/// limits of an instance are read when an account is linked, and stored in its details.
 struct MastodonConnector: Connector {
     let network = Network.mastodon
     let calls: NetworkCalls
@@ -17,15 +17,15 @@ struct MastodonConnector: Connector {
         self.pause = pause
     }
 
-    /// Where in a list: everything older than a status, a conversation's last status, or a notification.
+    /// The position in a list: everything older than a status, a conversation's last status or a notification.
     private struct Position: Codable { var before: String }
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         let (me, _) = try await calls.json(request(.get(at("/api/v1/accounts/verify_credentials", account)), account))
         guard let id = me["id"]?.identifier else {
-            throw NetworkError(.transient, "the instance does not say who it is")
+            throw NetworkError(.transient, "the instance did not identify the account")
         }
-        let instance = try? await calls.json(.get(at("/api/v2/instance", account)))  // else the usual limits count
+        let instance = try? await calls.json(.get(at("/api/v2/instance", account)))  // without it the defaults apply
         let name = me["username"]?.nonEmpty
         let host = account.instance.flatMap { URL(string: $0)?.host() }
         return NetworkIdentity(
@@ -55,7 +55,9 @@ struct MastodonConnector: Connector {
         }
     }
 
-    /// A thread is known by any status in it: the instance gives all the others around it, at once.
+    /// Returns the messages of a thread.
+    ///
+    /// Any of its statuses identifies it: the instance returns all others around it.
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let before = try page.position(Position.self)?.before
         let (statuses, budget) = try await conversation(thread, account)
@@ -78,7 +80,9 @@ struct MastodonConnector: Connector {
 }
 
 extension MastodonConnector {
-    /// Of one list, with what is in `Link` for the next page: only its `max_id`, so no address is ever followed.
+    /// Returns a page.
+    ///
+    /// Only the `max_id` of the `Link` header is used, so no URL from a response is followed.
     private func list(
         _ path: String,
         _ page: PageRequest,
@@ -88,26 +92,26 @@ extension MastodonConnector {
     ) async throws -> NetworkPage {
         let position = try page.position(Position.self)
         let url = at(path, account).adding(["limit": page.limit(most), "max_id": position?.before])
-        let answer = try await calls.send(request(.get(url), account))
-        // What is there would look like all there is.
-        guard answer.status != 206 else {
-            throw NetworkError(.transient, "the instance is making the list anew", code: "206", budget: answer.budget)
+        let response = try await calls.send(request(.get(url), account))
+        // Status 206 means an incomplete list, which must not be mistaken for the whole list.
+        guard response.status != 206 else {
+            throw NetworkError(.transient, "the instance is rebuilding the list", code: "206", budget: response.budget)
         }
-        guard case .array(let values) = answer.json else {
-            throw NetworkError(.transient, "the instance's answer is no list", budget: answer.budget)
+        guard case .array(let values) = response.json else {
+            throw NetworkError(.transient, "the instance's response is not a list", budget: response.budget)
         }
-        let next = answer.header("link").flatMap { LinkHeader($0)["next"] }.flatMap {
+        let next = response.header("link").flatMap { LinkHeader($0)["next"] }.flatMap {
             LinkHeader.value("max_id", in: $0)
         }
-        let place = ListCursor.next(next, after: position?.before, isEmpty: values.isEmpty)
+        let nextID = ListCursor.next(next, after: position?.before, isEmpty: values.isEmpty)
         return NetworkPage(
             values.compactMap(item),
-            next: try place.map { try NetworkCursor(Position(before: $0)) },
-            budget: answer.budget
+            next: try nextID.map { try NetworkCursor(Position(before: $0)) },
+            budget: response.budget
         )
     }
 
-    /// The direct statuses around one, the newest first.
+    /// Returns the direct statuses around a status, newest first.
     func conversation(_ id: String, _ account: NetworkAccount) async throws -> (statuses: [JSONValue], budget: Budget?)
     {
         let path = at("/api/v1/statuses/\(id.pathSegment)", account)
@@ -123,7 +127,7 @@ extension MastodonConnector {
         )
     }
 
-    /// Ids are numbers that grow, as text.
+    /// Compares ids, which are increasing numbers in decimal.
     static func isOlder(_ status: JSONValue, than id: String) -> Bool {
         let own = status["id"]?.identifier ?? ""
         return own.utf8.count == id.utf8.count ? own < id : own.utf8.count < id.utf8.count
@@ -135,10 +139,10 @@ extension MastodonConnector {
         request.bearer(account.tokens.access)
     }
 
-    /// Texts of errors are in the account's language: classes come of the status alone.
+    /// Error texts are in the account's language, so only the status decides the class of an error.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
+        budget: { response, _ in
+            response.budget(
                 .account,
                 limit: "x-ratelimit-limit",
                 remaining: "x-ratelimit-remaining",
@@ -146,6 +150,6 @@ extension MastodonConnector {
                 as: NetworkTime.date
             )
         },
-        mappedError: { answer in .status(answer, answer.json?["error"]?.text) }
+        mappedError: { response in .status(response, response.json?["error"]?.text) }
     )
 }

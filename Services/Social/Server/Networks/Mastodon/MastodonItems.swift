@@ -2,11 +2,13 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Mastodon's statuses, conversations and notifications as items.
+/// The parser of Mastodon's statuses, conversations and notifications.
 struct MastodonItems {
     let page: PageRequest
 
-    /// A boost is a wrapper around the status: it has its own id and time, and shows the other's content.
+    /// Parses a status or a boost.
+    ///
+    /// A boost has its own id and time, and the content of the boosted status.
     func post(_ json: JSONValue) -> NetworkItem? {
         guard let id = json["id"]?.identifier, let createdAt = json["created_at"]?.date else { return nil }
         let shown = json["reblog"] ?? json
@@ -36,7 +38,7 @@ struct MastodonItems {
         return item
     }
 
-    /// Nil for a conversation whose last status was deleted: there is no way into it.
+    /// Returns nil for a conversation whose last status was deleted, because no other status leads to it.
     func thread(_ json: JSONValue) -> Item? {
         guard let id = json["id"]?.identifier, let last = json["last_status"],
             let status = last["id"]?.identifier, let createdAt = last["created_at"]?.date
@@ -55,13 +57,13 @@ struct MastodonItems {
         )
     }
 
-    /// Nil for a mention in a private message, which is in the list of messages.
+    /// Returns nil for a mention in a private message, which is in the list of messages.
     func notification(_ json: JSONValue) -> Item? {
         guard json["type"]?.text != "mention" || json["status"]?["visibility"]?.text != "direct" else { return nil }
         guard let id = json["id"]?.identifier, let createdAt = json["created_at"]?.date else { return nil }
         let status = json["status"]
         return Item(
-            // Notifications are counted on their own, so one may have the number of a status.
+            // Notifications have their own numbers, so a status may have the same one.
             id: ItemID(.mastodon, "notification/\(id)"),
             kind: Self.kinds[json["type"]?.text ?? ""] ?? .other,
             author: author(json["account"]),
@@ -96,7 +98,7 @@ struct MastodonItems {
         )
     }
 
-    /// With the warning before it, where there is one.
+    /// Returns the text, after the content warning if there is one.
     private func text(_ json: JSONValue) -> String {
         let content = PlainText.ofHTML(json["content"]?.text ?? "")
         guard let warning = json["spoiler_text"]?.nonEmpty else { return content }
@@ -126,7 +128,7 @@ struct MastodonItems {
     }
 
     private func media(_ json: JSONValue) -> ItemMedia? {
-        // Without a URL it is still being processed; what is elsewhere may be gone here.
+        // Media without `url` are still being processed, or were removed from this instance's cache.
         guard let url = json["url"]?.link ?? json["remote_url"]?.link else { return nil }
         let kinds: [String: ItemMedia.Kind] = ["image": .photo, "video": .video, "gifv": .gif, "audio": .audio]
         let original = json["meta"]?["original"]

@@ -2,9 +2,9 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// What an instance allows, as `/api/v2/instance` says it.
+/// The limits of an instance, from `/api/v2/instance`.
 enum MastodonLimits {
-    /// To be remembered with the account.
+    /// Returns the limits to store in an account's details.
     static func details(_ instance: JSONValue) -> [String: String] {
         let configuration = instance["configuration"]
         let statuses = configuration?["statuses"]
@@ -21,7 +21,7 @@ enum MastodonLimits {
         return details.compactMapValues { $0 }
     }
 
-    /// Of the details, with the defaults of Mastodon's own release for what they lack.
+    /// Returns the limits in an account's details, with Mastodon's own defaults for missing ones.
     static func limits(_ details: [String: String]) -> PostLimits {
         let types = details["types"]?.split(separator: ",").map(String.init)
         let characters = details["characters"].flatMap { Int($0) } ?? 500

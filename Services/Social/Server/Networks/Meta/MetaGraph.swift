@@ -5,12 +5,11 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// The Graph of Meta, which Facebook and today's Instagram share: versions in paths, errors by number, next pages by
-/// address.
+/// Meta's Graph API, which Facebook and Instagram share: versions in paths, numeric errors and URLs of next pages.
 struct MetaGraph: Sendable {
     let calls: NetworkCalls
     let key: ApplicationKey
-    /// With the version, as `https://graph.facebook.com/v24.0`.
+    /// The base URL with the version, such as `https://graph.facebook.com/v24.0`.
     let base: String
 
     init(_ parts: ConnectorParts, version: String) {
@@ -44,7 +43,7 @@ struct MetaGraph: Sendable {
         try await calls.json(request.bearer(token), isWrite: isWrite)
     }
 
-    /// Proves that the application itself asks, so that a stolen token is worth nothing elsewhere.
+    /// Returns the proof that the application itself sends the request, so that a stolen token is useless elsewhere.
     func proof(of token: String) -> [FormField] {
         guard let secret = key.secret, !secret.isEmpty else { return [] }
         return [FormField("appsecret_proof", Signatures.sha256(Data(token.utf8), key: secret))]
@@ -52,7 +51,7 @@ struct MetaGraph: Sendable {
 
     // MARK: Webhooks
 
-    /// Lets the application be told of some fields of an account.
+    /// Subscribes the application to fields of an account.
     func subscribe(_ account: String, to fields: String, _ token: String) async throws {
         _ = try await write("\(account)/subscribed_apps", ["subscribed_fields": fields], token, isWrite: false)
     }
@@ -64,10 +63,12 @@ struct MetaGraph: Sendable {
 
     // MARK: Pages
 
-    /// A next page's address, without what is secret in it and what we know ourselves.
+    /// The URL of the next page, without secrets and without fields that are added to every request.
     private struct Position: Codable { var next: String }
 
-    /// A list and its next page, which is followed to the word, but only to where the network is.
+    /// Returns a page of a list.
+    ///
+    /// The URL of a next page is used as it is, but only on the network's own hosts.
     func list(
         _ path: String,
         _ query: KeyValuePairs<String, String?>,
@@ -84,30 +85,32 @@ struct MetaGraph: Sendable {
         } else {
             url = "\(base)/\(path)".adding(query)
         }
-        let asked = url.adding(["fields": fields]).adding(proof(of: token))
-        return try await calls.json(.get(asked).bearer(token))
+        let pageURL = url.adding(["fields": fields]).adding(proof(of: token))
+        return try await calls.json(.get(pageURL).bearer(token))
     }
 
-    /// Where a list goes on; a page without anything on it may have a next.
+    /// Returns the cursor of the next page; an empty page may have one.
     func next(_ list: JSONValue, after page: PageRequest) throws -> NetworkCursor? {
         guard let next = list["paging"]?["next"]?.link, calls.http.mayConnect(next), let mark = next.firstIndex(of: "?")
         else { return nil }
         let query = FormField.parse(next[next.index(after: mark)...])
             .filter { !["access_token", "appsecret_proof", "fields"].contains($0.name) }
         let address = String(next[..<mark]).adding(query)
-        // A cursor has room for so much.
+        // The size of a cursor is limited.
         guard address.utf8.count <= 900 else { throw NetworkError(.transient, "the next page's address is too long") }
-        let asked = try page.position(Position.self)?.next
-        return try ListCursor.next(address, after: asked, isEmpty: list["data"].list.isEmpty)
+        let current = try page.position(Position.self)?.next
+        return try ListCursor.next(address, after: current, isEmpty: list["data"].list.isEmpty)
             .map { try NetworkCursor(Position(next: $0)) }
     }
 
-    // MARK: Refusals
+    // MARK: Errors
 
-    /// Percentages, of which the highest counts; of businesses with the minutes until it goes on.
+    /// Usage is in percent, of which the highest counts.
+    ///
+    /// For businesses, the minutes until the end of a limit are included.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, now in
-            if let business = answer.header("x-business-use-case-usage").flatMap(parsed) {
+        budget: { response, now in
+            if let business = response.header("x-business-use-case-usage").flatMap(parsed) {
                 let uses = business.fields.values.flatMap(\.list)
                 if let most = uses.max(by: { share($0) < share($1) }) {
                     let minutes = most["estimated_time_to_regain_access"]?.double.flatMap { $0 > 0 ? $0 : nil }
@@ -119,19 +122,21 @@ struct MetaGraph: Sendable {
                     )
                 }
             }
-            let usage = (answer.header("x-app-usage") ?? answer.header("x-page-usage")).flatMap(parsed)
+            let usage = (response.header("x-app-usage") ?? response.header("x-page-usage")).flatMap(parsed)
             return usage.map { Budget(scope: .application, limit: 100, remaining: max(0, 100 - share($0))) }
         },
-        mappedError: { answer in
-            guard let error = answer.json?["error"], error["code"] != nil || error["message"] != nil else { return nil }
+        mappedError: { response in
+            guard let error = response.json?["error"], error["code"] != nil || error["message"] != nil else {
+                return nil
+            }
             let code = error["code"]?.count ?? 0
             let subcode = error["error_subcode"]?.count ?? 0
             return MappedError(
-                kind: kind(code, subcode, isTransient: error["is_transient"]?.flag ?? false, answer.status),
+                kind: kind(code, subcode, isTransient: error["is_transient"]?.flag ?? false, response.status),
                 reason: error["error_user_msg"]?.nonEmpty ?? error["message"]?.text,
                 code: subcode == 0 ? String(code) : "\(code)/\(subcode)",
-                // Where nobody says when, the window of an hour is waited for.
-                wait: isLimit(code) && answer.budget?.resetAt == nil ? 3_600 : nil
+                // Without a time in the response, wait for the full window of an hour.
+                wait: isLimit(code) && response.budget?.resetAt == nil ? 3_600 : nil
             )
         }
     )
@@ -158,7 +163,7 @@ struct MetaGraph: Sendable {
         }
     }
 
-    private static func parsed(_ text: String) -> JSONValue? { try? JSONParser.parse(text.utf8) }  // else it says nothing
+    private static func parsed(_ text: String) -> JSONValue? { try? JSONParser.parse(text.utf8) }  // malformed: ignored
 
     private static func share(_ usage: JSONValue) -> Double {
         ["call_count", "total_time", "total_cputime"].compactMap { usage[$0]?.double }.max() ?? 0

@@ -3,24 +3,28 @@ import NIOCore
 import SocialAPI
 import Wire
 
-/// Deliveries of Meta's webhooks: the question at the beginning, and codes over the body as it came.
+/// Meta's webhooks: the handshake, and signatures over the original body.
 enum MetaWebhooks {
-    /// `hub.challenge`, to who knows the token that was agreed.
+    /// Returns `hub.challenge` if the request has the configured verify token.
     static func handshake(_ query: [String: String], _ key: ApplicationKey) throws -> WebhookHandshakeResponse {
         guard let token = key.others["VERIFY_TOKEN"], !token.isEmpty, query["hub.mode"] == "subscribe",
             Signatures.isSame(query["hub.verify_token"] ?? "", token)
-        else { throw NetworkError(.permission, "the verify token is not ours", code: "verify_token") }
+        else { throw NetworkError(.permission, "the verify token is wrong", code: "verify_token") }
         guard let challenge = query["hub.challenge"], challenge.utf8.count <= 1_024 else {
-            throw NetworkError(.invalid, "there is no challenge", code: "hub.challenge")
+            throw NetworkError(
+                .invalid,
+                "\"hub.challenge\" is missing or longer than 1,024 bytes",
+                code: "hub.challenge"
+            )
         }
         return WebhookHandshakeResponse(body: challenge)
     }
 
-    /// The JSON of a delivery whose `X-Hub-Signature-256` (or, of 2015, `X-Hub-Signature`) is good.
+    /// Returns the JSON of a delivery with a valid `X-Hub-Signature-256`, or `X-Hub-Signature` as in 2015.
     static func body(of delivery: WebhookDelivery, _ key: ApplicationKey) throws -> JSONValue {
         let body = Data(delivery.body.readableBytesView)
         guard let secret = key.secret, !secret.isEmpty else {
-            throw NetworkError(.permission, "no secret is set for this network", code: "signature")
+            throw NetworkError(.permission, "no client secret is configured for this network", code: "signature")
         }
         let isSigned: Bool
         if let given = delivery.headers["x-hub-signature-256"] {
@@ -34,12 +38,12 @@ enum MetaWebhooks {
             throw NetworkError(.permission, "the delivery is not signed by the network", code: "signature")
         }
         guard let json = try? JSONParser.parse(body, repairing: true) else {
-            throw NetworkError(.invalid, "the delivery is no JSON")
+            throw NetworkError(.invalid, "the delivery is not JSON")
         }
         return json
     }
 
-    /// A messenger's message, of Facebook's pages and of Instagram alike; what we said ourselves comes back as an echo.
+    /// Parses a message of Facebook's pages or Instagram; messages that the account itself sends arrive as echoes.
     static func message(_ json: JSONValue, to account: String, of network: Network) -> NetworkEvent? {
         guard let sender = json["sender"]?["id"]?.identifier, let message = json["message"],
             let id = message["mid"]?.nonEmpty, let time = json["timestamp"]?.epochMilliseconds,

@@ -1,9 +1,9 @@
 import Foundation
 import Wire
 
-/// Reading what networks send, who take numbers for strings and the other way round.
+/// Accessors for networks' JSON, which may have numbers as strings and strings as numbers.
 extension JSONValue {
-    /// An id, whether it is written as text or as a number; nil for the empty one.
+    /// An id, written as text or as a number; nil if it is empty.
     var identifier: String? {
         switch self {
         case .string(let text) where !text.isEmpty: text
@@ -12,7 +12,7 @@ extension JSONValue {
         }
     }
 
-    /// A number, also as text.
+    /// A number, which may be written as text.
     var double: Double? {
         switch self {
         case .integer(let whole): Double(whole)
@@ -22,10 +22,10 @@ extension JSONValue {
         }
     }
 
-    /// A count, also as a fraction (`1609.0`) or text.
+    /// A count, which may be written as a fraction (`1609.0`) or text.
     var count: Int? { double.flatMap { Int(exactly: $0.rounded()) } }
 
-    /// A claim, also as 0 or 1.
+    /// A boolean, which may be written as 0 or 1.
     var flag: Bool? {
         switch self {
         case .bool(let flag): flag
@@ -34,22 +34,22 @@ extension JSONValue {
         }
     }
 
-    /// The values of an array; none for anything else.
+    /// The values of an array; empty for any other type.
     var list: [JSONValue] {
         guard case .array(let values) = self else { return [] }
         return values
     }
 
-    /// The fields of an object; none for anything else.
+    /// The fields of an object; empty for any other type.
     var fields: [String: JSONValue] {
         guard case .object(let fields) = self else { return [:] }
         return fields
     }
 
-    /// Text that has something in it.
+    /// The text, unless it is empty.
     var nonEmpty: String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// An address that a client may open: http or https, nothing else.
+    /// A URL that a client may open: http or https only.
     var link: String? {
         text.flatMap { text in
             let start = text.prefix(8).lowercased()
@@ -59,18 +59,18 @@ extension JSONValue {
 
     var date: Date? { text.flatMap(NetworkTime.date) }
 
-    /// Seconds since 1970, as a number or as text.
+    /// A time in seconds since 1970, as a number or as text.
     var epoch: Date? {
         double.flatMap { NetworkTime.plausible(Date(timeIntervalSince1970: $0)) }
     }
 
-    /// The same of milliseconds.
+    /// A time in milliseconds since 1970, as a number or as text.
     var epochMilliseconds: Date? {
         double.flatMap { NetworkTime.plausible(Date(timeIntervalSince1970: $0 / 1_000)) }
     }
 }
 
 extension JSONValue? {
-    /// The values of an array; none for anything else, or nothing.
+    /// The values of an array; empty for any other type, or nil.
     var list: [JSONValue] { self?.list ?? [] }
 }

@@ -1,10 +1,10 @@
-/// Where a list goes on.
+/// The continuation of lists.
 enum ListCursor {
-    /// The place after this one; nil at the end.
+    /// Returns the position after this one; nil at the end.
     ///
-    /// A page that leads to itself would be shown for ever, so it is the last; but one with nothing on it may have more the
-    /// next time it is asked for.
-    static func next(_ next: String?, after place: String?, isEmpty: Bool) -> String? {
-        next == place && !isEmpty ? nil : next
+    /// A page whose next position is its own would be repeated forever, so it is the last one. An empty page may have
+    /// items at the next request.
+    static func next(_ next: String?, after current: String?, isEmpty: Bool) -> String? {
+        next == current && !isEmpty ? nil : next
     }
 }

@@ -1,14 +1,16 @@
 import Foundation
 
-/// The networks' ways of writing a time.
+/// The parser of the networks' time formats.
 enum NetworkTime {
-    /// The same time, if it is of the years 1 to 9999; nil for what no network means, and databases and texts do not take.
+    /// Returns the time if it is in the years 1 to 9999; nil for others, which databases and text formats do not
+    /// support.
     static func plausible(_ date: Date) -> Date? {
         (-62_135_596_800.0..<253_402_300_800.0).contains(date.timeIntervalSince1970) ? date : nil
     }
 
-    /// RFC 3339 and ISO 8601 as they are met (`+0000` without a colon, no zone at all for UTC, any fraction), Twitter's
-    /// `Sat Jul 13 02:27:22 +0000 2019`, HTTP's and Tumblr's `2011-02-25 20:27:00 GMT`.
+    /// Parses RFC 3339 and ISO 8601, also with `+0000` without a colon, without a zone (UTC) and with any fraction.
+    ///
+    /// Other formats: Twitter's `Sat Jul 13 02:27:22 +0000 2019`, that of HTTP, and Tumblr's `2011-02-25 20:27:00 GMT`.
     static func date(_ text: String) -> Date? {
         guard text.utf8.count <= 40 else { return nil }
         return text.utf8.first.map { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } == true
@@ -26,7 +28,7 @@ enum NetworkTime {
         return civil(year, month, day).map { $0.addingTimeInterval(Double(seconds - zone) + fraction) }
     }
 
-    /// `Sat Jul 13 02:27:22 +0000 2019` or `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Parses `Sat Jul 13 02:27:22 +0000 2019` or `Sun, 06 Nov 1994 08:49:37 GMT`.
     private static func named(_ text: String) -> Date? {
         let parts = text.split(separator: " ").map(String.init)
         guard parts.count == 6 else { return nil }
@@ -45,10 +47,10 @@ enum NetworkTime {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Midnight of a day of the Gregorian calendar, in UTC.
+    /// Returns midnight of a day of the Gregorian calendar, in UTC.
     private static func civil(_ year: Int, _ month: Int, _ day: Int) -> Date? {
         guard 1...9_999 ~= year, 1...12 ~= month, 1...31 ~= day else { return nil }
-        // Years that begin in March, so that the leap day is the last.
+        // Here a year begins in March, so that the leap day is its last.
         let shifted = month > 2 ? year : year - 1
         let era = shifted / 400
         let ofEra = shifted - era * 400
@@ -82,14 +84,14 @@ enum NetworkTime {
         mutating func fraction() -> Double {
             var (digits, unit) = (0.0, 1.0)
             while let byte = rest.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte {
-                // Nobody writes more than a nanosecond's.
+                // Digits below a nanosecond are skipped.
                 if unit < 1e9 { (digits, unit) = (digits * 10 + Double(byte - UInt8(ascii: "0")), unit * 10) }
                 rest.removeFirst()
             }
             return digits / unit
         }
 
-        /// `08:49:37`, in seconds.
+        /// Parses `08:49:37`; returns the seconds.
         mutating func clock() -> Int? {
             guard let hour = number(2), skip(":"), let minute = number(2), skip(":"), let second = number(2),
                 hour < 24, minute < 60, second <= 60
@@ -97,7 +99,7 @@ enum NetworkTime {
             return hour * 3_600 + minute * 60 + second
         }
 
-        /// Seconds ahead of UTC; nothing at all is UTC.
+        /// Parses a zone; returns the seconds ahead of UTC, and 0 for an empty zone.
         mutating func zone() -> Int? {
             _ = skip(" ")
             if isAtEnd { return 0 }

@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import SocialAPI
 
-/// Holding a post to a network's limits before anything is sent.
+/// The check of a post against a network's limits before anything is sent.
 extension PostLimits {
-    /// - Throws: `NetworkError` of class `invalid`, which says what is too much.
+    /// - Throws: `NetworkError` of class `invalid`, which names the exceeded limit.
     func check(_ post: NetworkPost) throws {
         if let text { try check(post.text, text, "text") }
         if needsMedia == true, post.photos.isEmpty, post.video == nil {
@@ -57,9 +57,9 @@ extension PostLimits.TextUnit {
     }
 }
 
-/// Twitter's way of counting: twitter-text's configuration, version 3.
+/// Twitter's length of a text, by version 3 of twitter-text's configuration.
 enum WeightedLength {
-    /// A URL is 23, an emoji 2 however it is composed, a scalar of the listed ranges 1, any other 2.
+    /// Returns the length: 23 for a URL, 2 for any emoji, 1 for a scalar of the listed ranges, 2 for any other scalar.
     static func of(_ text: String) -> Int {
         var length = 0
         for word in text.split(separator: /\s/, omittingEmptySubsequences: false) {
@@ -68,7 +68,7 @@ enum WeightedLength {
             length += counted.reduce(0) { $0 + weight(of: $1) } + (url == nil ? 0 : 23)
             length += 1
         }
-        // One separator fewer than words.
+        // There is one separator fewer than words.
         return length - 1
     }
 

@@ -23,15 +23,14 @@ extension RedditConnector {
             reasons: [
                 .video: "videos cannot be posted to Reddit from here",
                 .location: "Reddit's posts have no location",
-                .favorite: "a favourite is what is called a vote here",
+                .favorite: "Reddit has votes instead of favourites",
             ]
         )
     }
 
-    /// Where the photo is that will be submitted.
     private struct Prepared: Codable { var image: String }
 
-    /// Reddit lends a place at its store of files, and takes the file's address afterwards.
+    /// Uploads the photo to storage that Reddit assigns; the response has the photo's URL.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
         try Self.limits.check(post)
         guard let photo = post.photos.first else { return nil }
@@ -45,31 +44,31 @@ extension RedditConnector {
             )
         )
         guard let action = lease["args"]?["action"]?.nonEmpty else {
-            throw NetworkError(.transient, "Reddit lends no place for the photo")
+            throw NetworkError(.transient, "Reddit assigned no storage for the photo")
         }
-        let place = action.hasPrefix("//") ? "\(key.baseURL.prefix { $0 != ":" }):\(action)" : action
-        guard calls.http.mayConnect(place) else {
-            throw NetworkError(.transient, "Reddit lends a place that is not its own")
+        let uploadURL = action.hasPrefix("//") ? "\(key.baseURL.prefix { $0 != ":" }):\(action)" : action
+        guard calls.http.mayConnect(uploadURL) else {
+            throw NetworkError(.transient, "Reddit assigned storage on a host that is not its own")
         }
         var form = MultipartForm()
         let fields = (lease["args"]?["fields"]).list
         for field in fields { form.add(field["name"]?.text ?? "", field["value"]?.text ?? "") }
         form.add("file", fileName: photo.fileName, contentType: photo.type, photo.bytes)
-        // The store knows nothing of tokens, and answers XML.
-        let answer = try await calls.send(Self.named(.multipart(place, form)))
-        let said = answer.text.firstMatch(of: /<Location>([^<]+)<\/Location>/)
-        guard let image = said.map({ PercentEncoding.decode(PlainText.unescaped(String($0.output.1))) }),
+        // The storage needs no token, and responds with XML.
+        let response = try await calls.send(Self.named(.multipart(uploadURL, form)))
+        let location = response.text.firstMatch(of: /<Location>([^<]+)<\/Location>/)
+        guard let image = location.map({ PercentEncoding.decode(PlainText.unescaped(String($0.output.1))) }),
             JSONValue.string(image).link != nil
-        else { throw NetworkError(.transient, "Reddit does not say where the photo is") }
+        else { throw NetworkError(.transient, "Reddit returned no URL for the photo") }
         return try NetworkCursor(Prepared(image: image))
     }
 
-    /// To one's own profile: a community has rules that only a person can read.
+    /// Posts to the account's own profile, since the rules of communities are written for people.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
     {
         try Self.limits.check(post)
         guard let username = account.username else {
-            throw NetworkError.unsupported("nobody knows whose profile it is")
+            throw NetworkError.unsupported("the account's user name is unknown")
         }
         let image = try prepared?.read(as: Prepared.self).image
         let (title, body) = Self.titled(post)
@@ -83,18 +82,18 @@ extension RedditConnector {
         )
         let (json, budget) = try await calls.json(signed(request, account), isWrite: true)
         let data = json["json"]?["data"]
-        // A photo is worked on before it is a post, which then has an id that only a socket would tell.
+        // Reddit processes a photo before it becomes a post, and sends the post's id only through a WebSocket.
         let id = data?["name"]?.nonEmpty ?? data?["id"]?.nonEmpty.map { "t3_\($0)" }
         guard id != nil || image != nil else {
-            throw NetworkError(.unknownOutcome, "Reddit's answer does not say what was made")
+            throw NetworkError(.unknownOutcome, "Reddit's response has no id")
         }
         return PublishedPost(id: id, url: data?["url"]?.link, budget: budget)
     }
 
-    /// Among the latest posts of one's own.
+    /// Searches the account's latest posts.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         guard let username = account.username else {
-            throw NetworkError.unsupported("nobody knows whose posts they are")
+            throw NetworkError.unsupported("the account's user name is unknown")
         }
         let path = "/user/\(username.pathSegment)/submitted"
         let (json, budget) = try await read(path, ["limit": "50", "sort": "new"], account)
@@ -112,11 +111,11 @@ extension RedditConnector {
         }
     }
 
-    /// Under the thread's latest message.
+    /// Replies to the thread's latest message.
     func reply(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost {
         try Self.limits.check(reply)
-        let thread = try await said(reply.thread, account)
-        // One's own message cannot be answered; the one before it can.
+        let thread = try await threadMessages(reply.thread, account)
+        // Reddit rejects a reply to the account's own message, so the latest message of another member is used.
         let others = thread.filter { $0.author?.name.lowercased() != account.username?.lowercased() }
         guard let parent = others.first ?? thread.first else {
             throw NetworkError(.notFound, "there is no such thread")
@@ -128,12 +127,12 @@ extension RedditConnector {
         let (json, budget) = try await calls.json(signed(request, account), isWrite: true)
         let thing = (json["json"]?["data"]?["things"]).list.first?["data"]
         let id = thing?["name"]?.nonEmpty ?? thing?["id"]?.nonEmpty
-        guard let id else { throw NetworkError(.unknownOutcome, "Reddit's answer does not say what was made") }
+        guard let id else { throw NetworkError(.unknownOutcome, "Reddit's response has no id") }
         return PublishedPost(id: id, budget: budget)
     }
 
     func find(_ reply: NetworkReply, as account: NetworkAccount) async throws -> PublishedPost? {
-        let found = try await said(reply.thread, account).first { message in
+        let found = try await threadMessages(reply.thread, account).first { message in
             message.author?.name.lowercased() == account.username?.lowercased() && message.text == reply.text
                 && message.createdAt >= reply.createdAt.addingTimeInterval(-60)
         }
@@ -142,18 +141,20 @@ extension RedditConnector {
 
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
         let request = NetworkRequest.form("\(key.baseURL)/api/vote", ["id": id, "dir": "1"])
-        let answer = try await calls.send(signed(request, account), isWrite: true)
-        return PublishedPost(id: id, budget: answer.budget)
+        let response = try await calls.send(signed(request, account), isWrite: true)
+        return PublishedPost(id: id, budget: response.budget)
     }
 
     // MARK: -
 
-    private func said(_ thread: String, _ account: NetworkAccount) async throws -> [Item] {
+    private func threadMessages(_ thread: String, _ account: NetworkAccount) async throws -> [Item] {
         let (json, _) = try await conversation(thread, account)
         return RedditItems(page: PageRequest(), me: account.username).messages(json, in: thread)
     }
 
-    /// A post must have a title: the first line, as far as it fits; if that is all, there is no more.
+    /// Returns a title and a body.
+    ///
+    /// Reddit requires a title: the first line, shortened if it is too long.
     static func titled(_ post: NetworkPost) -> (title: String, body: String) {
         let text = post.text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { return (post.photos.first?.alt ?? "Photo", "") }

@@ -35,7 +35,7 @@ extension RedditConnector: OAuthConnector {
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         guard let refresh = account.tokens.refresh else {
-            throw NetworkError(.auth, "the token is over, and came without another", code: "invalid_token")
+            throw NetworkError(.auth, "the token has expired and has no refresh token", code: "invalid_token")
         }
         return try await tokens(["grant_type": "refresh_token", "refresh_token": refresh])
     }
@@ -58,10 +58,14 @@ extension RedditConnector: OAuthConnector {
             let (json, _) = try await calls.json(Self.named(request))
             return try NetworkTokens(oauth: json, now: calls.now())
         } catch let error as NetworkError where error.code == "401" {
-            // Our own secret is wrong, which says nothing of anybody's token.
-            throw NetworkError(.permission, "Reddit does not know this application", code: "invalid_client")
+            // The secret of this deployment is wrong; the user's token may be valid.
+            throw NetworkError(
+                .permission,
+                "Reddit rejected this deployment's client id or secret",
+                code: "invalid_client"
+            )
         } catch let error as NetworkError where error.code == "400" {
-            // So it refuses a refresh token that is over.
+            // Reddit rejects an expired refresh token in this way.
             throw NetworkError(.auth, error.reason, code: "invalid_grant", budget: error.budget)
         }
     }

@@ -4,14 +4,14 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Reddit's Data API: the front page, the inbox, posts to one's own profile, votes, and whom one follows.
+/// The connector of Reddit's Data API: front page, inbox, posts to the own profile, votes and followed users.
 struct RedditConnector: Connector, FollowsConnector {
     let network = Network.reddit
     let key: ApplicationKey
     let calls: NetworkCalls
 
     static let defaultURL = "https://oauth.reddit.com"
-    /// Reddit slows down who does not say what he is.
+    /// The user agent; Reddit slows down clients that do not identify themselves.
     private static let agent = "server:roost:1 (social backend)"
 
     init(_ parts: ConnectorParts) {
@@ -19,7 +19,7 @@ struct RedditConnector: Connector, FollowsConnector {
         calls = NetworkCalls(parts, Self.errorMapping)
     }
 
-    /// A listing goes on after a thing's full name; `count` is how many came before it.
+    /// A listing continues after an item's full name; `count` is the number of items before it.
     private struct Position: Codable {
         var after: String
         var count: Int
@@ -27,7 +27,9 @@ struct RedditConnector: Connector, FollowsConnector {
 
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         let (me, _) = try await read("/api/v1/me", [:], account)
-        guard let name = me["name"]?.nonEmpty else { throw NetworkError(.transient, "Reddit does not say who it is") }
+        guard let name = me["name"]?.nonEmpty else {
+            throw NetworkError(.transient, "Reddit did not identify the account")
+        }
         let id = me["id"]?.nonEmpty.map { "t2_\($0)" } ?? name
         return NetworkIdentity(
             id: id,
@@ -38,12 +40,12 @@ struct RedditConnector: Connector, FollowsConnector {
         )
     }
 
-    /// The API's paths take the user name, which clients do not give.
+    /// The API's paths require the user name, which clients do not send.
     func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.username != nil }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let parser = RedditItems(page: page, me: account.username)
-        // By time: the front page's own order is not one that can be merged.
+        // Sorted by time, because the front page's own order cannot be merged.
         return try await list("/new", page, account) { parser.post($0).map { NetworkItem($0) } }
     }
 
@@ -54,7 +56,7 @@ struct RedditConnector: Connector, FollowsConnector {
         }
     }
 
-    /// All of a thread is in one answer.
+    /// Returns messages of a thread; Reddit returns the whole thread in one response.
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let (json, budget) = try await conversation(thread, account)
         let parser = RedditItems(page: page, me: account.username)
@@ -79,9 +81,9 @@ struct RedditConnector: Connector, FollowsConnector {
         }
     }
 
-    /// The accounts that somebody follows: subreddits that are people, without the communities.
+    /// Returns the users that an account follows: subscribed subreddits that are profiles, without communities.
     ///
-    /// Those without a picture are left out, as deleted ones have none.
+    /// Users without an icon are skipped, because deleted users have none.
     func follows(_ page: PageRequest, as account: NetworkAccount) async throws -> FollowsPage {
         let position = try page.position(Position.self)
         let (json, budget) = try await listing("/subreddits/mine/subscriber", page, position, account, [:])
@@ -107,7 +109,7 @@ extension RedditConnector {
         let position = try page.position(Position.self)
         let (json, budget) = try await listing(path, page, position, account, fields)
         guard case .array(let children)? = json["data"]?["children"] else {
-            throw NetworkError(.transient, "Reddit's answer is no listing", budget: budget)
+            throw NetworkError(.transient, "Reddit's response is not a listing", budget: budget)
         }
         return NetworkPage(children.compactMap(item), next: try Self.next(json, position), budget: budget)
     }
@@ -128,12 +130,12 @@ extension RedditConnector {
 
     private static func next(_ json: JSONValue, _ position: Position?) throws -> NetworkCursor? {
         let count = (json["data"]?["children"]).list.count
-        let named = json["data"]?["after"]?.nonEmpty
-        guard let after = ListCursor.next(named, after: position?.after, isEmpty: count == 0) else { return nil }
+        let nextName = json["data"]?["after"]?.nonEmpty
+        guard let after = ListCursor.next(nextName, after: position?.after, isEmpty: count == 0) else { return nil }
         return try NetworkCursor(Position(after: after, count: (position?.count ?? 0) + count))
     }
 
-    /// A thread of private messages, by the full name of its first.
+    /// Returns a thread of private messages, by the full name of its first message.
     func conversation(_ thread: String, _ account: NetworkAccount) async throws -> (json: JSONValue, budget: Budget?) {
         let id = thread.hasPrefix("t4_") ? String(thread.dropFirst(3)) : thread
         let (json, budget) = try await read("/message/messages/\(id.pathSegment)", ["mark": "false"], account)
@@ -149,7 +151,7 @@ extension RedditConnector {
         _ account: NetworkAccount
     ) async throws -> (json: JSONValue, budget: Budget?) {
         var fields = query
-        // Else `<`, `>` and `&` are escaped, in addresses too.
+        // Otherwise Reddit escapes `<`, `>` and `&`, even in URLs.
         fields["raw_json"] = "1"
         let url = (key.baseURL + path).adding(fields.sorted { $0.key < $1.key }.map { FormField($0.key, $0.value) })
         return try await calls.json(signed(NetworkRequest(.get, url), account))
@@ -161,36 +163,36 @@ extension RedditConnector {
 
     static func named(_ request: NetworkRequest) -> NetworkRequest { request.with("User-Agent", agent) }
 
-    /// Refusals of forms are successes with errors in them; one for being too fast comes as a page of HTML.
+    /// Errors of forms are successes with a list of errors; the response to too many requests is an HTML page.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, now in
-            var budget = answer.budget(
+        budget: { response, now in
+            var budget = response.budget(
                 .account,
                 limit: "",
                 remaining: "x-ratelimit-remaining",
                 reset: "x-ratelimit-reset",
                 as: { Double($0).map { now.addingTimeInterval($0) } }
             )
-            let used = answer.header("x-ratelimit-used").flatMap(Double.init)
+            let used = response.header("x-ratelimit-used").flatMap(Double.init)
             if let used, let remaining = budget?.remaining { budget?.limit = remaining + used }
             return budget
         },
-        mappedError: { answer in
-            if let error = (answer.json?["json"]?["errors"]).list.first {
-                return mappedError(error, waiting: answer.json?["json"]?["ratelimit"]?.double)
+        mappedError: { response in
+            if let error = (response.json?["json"]?["errors"]).list.first {
+                return mappedError(error, waiting: response.json?["json"]?["ratelimit"]?.double)
             }
-            // Of tokens: success and an error's name.
-            if let code = answer.json?["error"]?.text { return .granting(code, answer.json?["message"]?.text) }
-            // `message` is the status in words.
-            let said = answer.json?["explanation"]?.nonEmpty ?? answer.json?["message"]?.text
-            return .status(answer, said, code: answer.json?["reason"]?.text)
+            // The token endpoint reports errors with status 200 and a name.
+            if let code = response.json?["error"]?.text { return .tokenEndpoint(code, response.json?["message"]?.text) }
+            // `message` is the text of the status.
+            let message = response.json?["explanation"]?.nonEmpty ?? response.json?["message"]?.text
+            return .status(response, message, code: response.json?["reason"]?.text)
         }
     )
 
-    /// `[name, what it says, field]`.
+    /// Returns the error for `[name, message, field]`.
     private static func mappedError(_ error: JSONValue, waiting seconds: Double?) -> MappedError {
         let code = error.list.first?.text ?? ""
-        let said = error.list.dropFirst().first?.text
+        let message = error.list.dropFirst().first?.text
         let kind: NetworkError.Class =
             switch code {
             case "RATELIMIT": .rateLimited(until: nil)
@@ -199,13 +201,18 @@ extension RedditConnector {
             case "DELETED_COMMENT", "DELETED_LINK", "THREAD_LOCKED", "SUBREDDIT_NOEXIST": .notFound
             default: .invalid
             }
-        return MappedError(kind: kind, reason: said, code: code, wait: kind == .rateLimited(until: nil) ? seconds : nil)
+        return MappedError(
+            kind: kind,
+            reason: message,
+            code: code,
+            wait: kind == .rateLimited(until: nil) ? seconds : nil
+        )
     }
 }
 
 extension MappedError {
-    /// What a token endpoint refuses with (RFC 6749, section 5.2).
-    static func granting(_ code: String, _ reason: String?) -> MappedError {
+    /// Returns the error of a token endpoint (RFC 6749, section 5.2).
+    static func tokenEndpoint(_ code: String, _ reason: String?) -> MappedError {
         let kind: NetworkError.Class =
             switch code {
             case "invalid_grant", "invalid_token", "access_denied": .auth

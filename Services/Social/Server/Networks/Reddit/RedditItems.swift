@@ -2,10 +2,10 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Reddit's things as items: links (t3), comments (t1) and private messages (t4), by their full names.
+/// The parser of Reddit's things: links (t3), comments (t1) and private messages (t4), by their full names.
 struct RedditItems {
     let page: PageRequest
-    /// Who asks, as Reddit knows him: threads name the others.
+    /// The account's user name, by which a thread's other members are found.
     let me: String?
 
     func post(_ json: JSONValue) -> Item? {
@@ -31,7 +31,7 @@ struct RedditItems {
         return item
     }
 
-    /// Only private messages are threads; the whole of one is its first message with the replies in it.
+    /// Parses a thread, which must be of private messages; its first message contains the replies.
     func thread(_ json: JSONValue) -> Item? {
         guard json["kind"]?.text == "t4", let data = json["data"], let first = common(json, data, .thread) else {
             return nil
@@ -49,7 +49,7 @@ struct RedditItems {
         return item
     }
 
-    /// Of a thread, the newest first.
+    /// Returns the messages of a thread, newest first.
     func messages(_ json: JSONValue, in thread: String) -> [Item] {
         guard let data = json["data"], var first = common(json, data, .message) else { return [] }
         first.text = data["body"]?.text ?? ""
@@ -59,15 +59,15 @@ struct RedditItems {
         return ([first] + replies).sorted { ($0.createdAt, $0.id.native) > ($1.createdAt, $1.id.native) }
     }
 
-    /// What is in the inbox: answers and mentions.
+    /// Parses an entry of the inbox: a reply or a mention.
     ///
-    /// The inbox has private messages too; they are left to the list of messages, so that each is one item.
+    /// The inbox also has private messages. They are skipped here, because the list of messages has them.
     func notification(_ json: JSONValue) -> Item? {
         guard json["kind"]?.text != "t4", let data = json["data"] else { return nil }
         let kinds: [String: ItemKind] = [
             "comment_reply": .reply, "post_reply": .comment, "username_mention": .mention,
         ]
-        // Where the type is missing, its words are the subject.
+        // If the type is missing, the subject says the same in words.
         let type = data["type"]?.nonEmpty ?? data["subject"]?.text?.replacing(" ", with: "_") ?? ""
         guard var item = common(json, data, kinds[type] ?? .other) else { return nil }
         item.text = data["body"]?.text ?? ""
@@ -95,7 +95,7 @@ struct RedditItems {
         )
     }
 
-    /// Who deleted his account is nobody.
+    /// Returns nil for a deleted account.
     private func author(_ data: JSONValue) -> ItemAuthor? {
         guard let name = data["author"]?.nonEmpty, name != "[deleted]" else { return nil }
         return ItemAuthor(
@@ -112,10 +112,10 @@ struct RedditItems {
 
     private func people(_ data: JSONValue, _ messages: [Item]) -> [ItemAuthor] {
         var people: [ItemAuthor] = []
-        let named =
+        let candidates =
             messages.compactMap(\.author)
             + [data["dest"]?.nonEmpty].compactMap { $0 }.map { ItemAuthor(id: $0, name: $0, username: $0) }
-        for person in named where person.name.lowercased() != me?.lowercased() {
+        for person in candidates where person.name.lowercased() != me?.lowercased() {
             if !people.contains(where: { $0.name.lowercased() == person.name.lowercased() }) { people.append(person) }
         }
         return people

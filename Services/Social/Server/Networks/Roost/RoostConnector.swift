@@ -7,16 +7,16 @@ import ServiceClient
 import SocialAPI
 import Wire
 
-/// The suite's own photos and conversations, as one of the networks.
+/// The connector of the suite's own photos and conversations.
 ///
-/// They are asked in the name of who asks, by the credential that he came with: what he may not see there he does not see
-/// here. Where he is not there himself, in work in the background, there is none, and nothing can be read.
+/// Calls use the caller's credential, so that the caller reads only what those services allow. Background work has no
+/// credential and cannot read anything.
 struct RoostConnector: Connector {
     let network = Network.roost
     let photos: ServiceClient
     let conversations: ServiceClient
 
-    /// Both services know what was done already: posts by the key of their order, messages by their `clientMessageId`.
+    /// Both services detect repetitions: photos by the key of a delegated post, conversations by `clientMessageId`.
     var isIdempotent: Bool { true }
 
     private static let limits = PostLimits(
@@ -34,7 +34,7 @@ struct RoostConnector: Connector {
             limits: Self.limits,
             reasons: [
                 .notifications: "the suite notifies by push", .video: "photos has no videos",
-                .location: "photos' posts have no location", .favorite: "a favourite is what is called a like here",
+                .location: "photos' posts have no location", .favorite: "photos has likes instead of favourites",
             ]
         )
     }
@@ -77,14 +77,14 @@ struct RoostConnector: Connector {
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let limit = min(max(page.limit, 1), 100)
         var query = [("count", String(limit))]
-        if let place = try page.position(MessageCursor.self) { query.append(("beforeSeq", String(place.before))) }
-        let said = try await mappingErrors {
+        if let cursor = try page.position(MessageCursor.self) { query.append(("beforeSeq", String(cursor.before))) }
+        let messages = try await mappingErrors {
             try await ConversationsClient(authorized(conversations, account)).messages(thread, query: query)
         }
-        let lowest = said.map(\.seq).min()
-        let next = said.count == limit ? lowest.flatMap { $0 > 1 ? $0 : nil } : nil
+        let lowest = messages.map(\.seq).min()
+        let next = messages.count == limit ? lowest.flatMap { $0 > 1 ? $0 : nil } : nil
         return NetworkPage(
-            said.sorted { $0.seq > $1.seq }.compactMap {
+            messages.sorted { $0.seq > $1.seq }.compactMap {
                 RoostItems.message($0, in: thread, page).map { NetworkItem($0) }
             },
             next: try next.map { try NetworkCursor(MessageCursor(before: $0)) }
@@ -93,12 +93,12 @@ struct RoostConnector: Connector {
 }
 
 extension RoostConnector {
-    /// The uploads of a post's photos, and what is said of each.
+    /// The uploads of a post's photos, with their alternative texts.
     private struct Prepared: Codable {
         var images: [ImageDraft]
     }
 
-    /// Those that were not brought to photos before are sent there now; an upload lasts for a day.
+    /// Uploads the photos that are not uploads in photos yet; an upload is valid for a day.
     func prepare(_ post: NetworkPost, as account: NetworkAccount) async throws -> PreparedPost? {
         try Self.limits.check(post)
         var images: [ImageDraft] = []
@@ -115,7 +115,7 @@ extension RoostConnector {
         return try NetworkCursor(Prepared(images: images))
     }
 
-    /// Ordered by us, who know whose post it is: he may have asked long ago, and have no credential here any more.
+    /// Publishes on behalf of the user, who may have scheduled the post long ago and has no credential here.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
     {
         guard let images = try prepared?.read(as: Prepared.self).images else {
@@ -165,14 +165,13 @@ extension RoostConnector {
 
     private func authorized(_ service: ServiceClient, _ account: NetworkAccount) throws -> ServiceClient {
         guard !account.tokens.access.isEmpty else {
-            throw NetworkError(.auth, "nobody is there to ask for", code: "authentication_required")
+            throw NetworkError(.auth, "the request needs the user's credential", code: "authentication_required")
         }
         return service.authorized(as: account.tokens.access)
     }
 
-    /// With the services' errors in the networks' classes.
-    private func mappingErrors<Answer>(isWrite: Bool = false, _ call: () async throws -> Answer) async throws -> Answer
-    {
+    /// Converts the services' errors to those of networks.
+    private func mappingErrors<Value>(isWrite: Bool = false, _ call: () async throws -> Value) async throws -> Value {
         do {
             return try await call()
         } catch let error as APIError {
@@ -182,7 +181,7 @@ extension RoostConnector {
                 case .forbidden: .permission
                 case .notFound, .gone: .notFound
                 case .rateLimited: .rateLimited(until: nil)
-                // The answer says nothing of what was done.
+                // The response does not say whether the write had its effect.
                 case .timedOut, .internal, .badGateway, .unavailable, .gatewayTimeout, .insufficientStorage:
                     isWrite ? .unknownOutcome : .transient
                 default: .invalid

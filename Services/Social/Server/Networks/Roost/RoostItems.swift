@@ -4,7 +4,7 @@ import PhotosAPI
 import SocialAPI
 import Wire
 
-/// Photos' posts and what is said in conversations as items.
+/// The conversion of photos' posts and conversations' messages to items.
 enum RoostItems {
     static func post(_ post: Post, _ page: PageRequest) -> Item {
         Item(
@@ -34,15 +34,15 @@ enum RoostItems {
         )
     }
 
-    /// Nil for one in which nothing was said yet: it has no time.
+    /// Returns nil for a conversation without messages, which has no time.
     static func thread(_ conversation: Conversation, of account: NetworkAccount, _ page: PageRequest) -> Item? {
         guard let last = conversation.lastMessage else { return nil }
-        let said = last.senderUser == nil ? "" : text(of: last)
+        let lastText = last.senderUser == nil ? "" : text(of: last)
         return Item(
             id: ItemID(.roost, "conversation/\(conversation.id.rawValue)"),
             kind: .thread,
             author: last.senderUser.map { ItemAuthor(id: $0.serial, name: $0.serial) },
-            text: said.isEmpty ? conversation.label : said,
+            text: lastText.isEmpty ? conversation.label : lastText,
             createdAt: last.createdAt,
             thread: conversation.token,
             participants: (conversation.members ?? []).filter { $0 != account.id }.map { ItemAuthor(id: $0, name: $0) },
@@ -51,7 +51,7 @@ enum RoostItems {
         )
     }
 
-    /// Nil for what nobody said: that somebody came or went, and what was deleted.
+    /// Returns nil for a system message, such as a new member, and for a deleted message.
     static func message(_ message: Message, in thread: String, _ page: PageRequest) -> Item? {
         guard let sender = message.senderUser, message.deletedAt == nil else { return nil }
         return Item(
@@ -82,7 +82,7 @@ enum RoostItems {
 
     private static func raw(_ thing: some Encodable, _ page: PageRequest) -> JSONValue? {
         guard page.includesRaw else { return nil }
-        // What the suite itself sent can be written again.
+        // The errors are ignored: a value that a service has sent can be encoded again.
         return (try? WireJSON.encoder().encode(thing)).flatMap {
             try? WireJSON.decoder().decode(JSONValue.self, from: $0)
         }

@@ -24,12 +24,12 @@ extension TumblrConnector {
             limits: Self.limits,
             reasons: [
                 .messages: noMessages, .reply: noMessages, .location: "Tumblr's posts have no location",
-                .favorite: "a favourite is what is called a like here",
+                .favorite: "Tumblr has likes instead of favourites",
             ]
         )
     }
 
-    /// All at once: media are parts of the same form.
+    /// Publishes in one request: media are parts of the same form.
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
     {
         try Self.limits.check(post)
@@ -55,20 +55,20 @@ extension TumblrConnector {
         return posted(try json.createdID("id"), account, budget)
     }
 
-    /// Among the blog's latest posts.
+    /// Searches the blog's latest posts.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         let url = "\(key.baseURL)/v2/blog/\(blog(account).pathSegment)/posts".adding(["npf": "true", "limit": "20"])
         let (json, budget) = try await send(.get(url), account)
         let parser = TumblrItems(page: PageRequest())
-        let meant = Self.words(post.text)
+        let expected = Self.words(post.text)
         let found = json["posts"].list.compactMap { parser.post($0)?.item }.first {
-            Self.words($0.text) == meant && $0.createdAt >= post.createdAt.addingTimeInterval(-60)
+            Self.words($0.text) == expected && $0.createdAt >= post.createdAt.addingTimeInterval(-60)
                 && $0.media.count == post.photos.count + (post.video == nil ? 0 : 1)
         }
         return found.map { PublishedPost(id: $0.id.native, url: $0.url, budget: budget) }
     }
 
-    /// The post's reblog key proves that one has seen it.
+    /// Likes a post, which requires the post's reblog key.
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
         let parts = id.split(separator: "/").map(String.init)
         guard parts.count == 2 else { throw NetworkError(.notFound, "there is no such post") }
@@ -85,7 +85,7 @@ extension TumblrConnector {
 
     // MARK: -
 
-    /// A block of text holds 4,096 characters: longer ones are cut at a space.
+    /// Splits a text into blocks of at most 4,096 characters, at a space if possible.
     static func paragraphs(_ text: String) -> [String] {
         text.split(separator: /\n\s*\n/).flatMap { paragraph -> [String] in
             var pieces: [String] = []

@@ -4,7 +4,7 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// OAuth 2.0, or three legs of OAuth 1.0a where `TUMBLR_API` is 1, whose tokens never end.
+/// OAuth 2.0, or OAuth 1.0a with `TUMBLR_API=1`, whose tokens do not expire.
 extension TumblrConnector: OAuthConnector {
     private var websiteURL: String { key.endpoint("WWW_URL", where: Self.defaultURL, "https://www.tumblr.com") }
 
@@ -43,7 +43,7 @@ extension TumblrConnector: OAuthConnector {
             )
         }
         guard let verifier = query["oauth_verifier"], query["oauth_token"] == key else {
-            throw NetworkError(.permission, "nothing was granted", code: "denied")
+            throw NetworkError(.permission, "access was not granted", code: "denied")
         }
         let token = try await credentials(
             "\(websiteURL)/oauth/access_token",
@@ -57,7 +57,7 @@ extension TumblrConnector: OAuthConnector {
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         guard let refresh = account.tokens.refresh else {
-            throw NetworkError(.auth, "the token is over, and came without another", code: "invalid_token")
+            throw NetworkError(.auth, "the token has expired and has no refresh token", code: "invalid_token")
         }
         return try await tokens(["grant_type": "refresh_token", "refresh_token": refresh])
     }
@@ -74,9 +74,9 @@ extension TumblrConnector: OAuthConnector {
         _ token: OAuth1Credentials?,
         adding field: FormField
     ) async throws -> OAuth1Credentials {
-        let answer = try await calls.send(try signed(NetworkRequest(.post, url), token, adding: [field]))
-        guard let token = OAuth1Credentials(form: FormField.parse(answer.text)) else {
-            throw NetworkError(.transient, "Tumblr's answer has no token")
+        let response = try await calls.send(try signed(NetworkRequest(.post, url), token, adding: [field]))
+        guard let token = OAuth1Credentials(form: FormField.parse(response.text)) else {
+            throw NetworkError(.transient, "Tumblr's response has no token")
         }
         return token
     }

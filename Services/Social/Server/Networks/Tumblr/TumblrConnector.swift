@@ -4,10 +4,10 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Tumblr's API 2, by OAuth 1.0a for tokens with a secret, else by OAuth 2.0.
+/// The connector of Tumblr's API 2, with OAuth 1.0a for tokens with a secret, and otherwise OAuth 2.0.
 ///
-/// A post's native id is `blog/number`, since it is found, liked and reblogged by both; liking needs its reblog key too,
-/// which is asked for.
+/// A post's native id is `blog/number`, because all calls need both. A like also needs the post's reblog key, which is
+/// requested first.
 struct TumblrConnector: Connector {
     let network = Network.tumblr
     let key: ApplicationKey
@@ -22,11 +22,13 @@ struct TumblrConnector: Connector {
         self.nonce = nonce
     }
 
-    /// The account is the user; posts go to the blog that the client named, otherwise to the user's primary blog.
+    /// Identifies the user.
+    ///
+    /// Posts go to the blog that the client named, otherwise to the user's primary blog.
     func identify(_ account: NetworkAccount) async throws -> NetworkIdentity {
         let (json, _) = try await send(.get("\(key.baseURL)/v2/user/info"), account)
         guard let user = json["user"], let name = user["name"]?.nonEmpty else {
-            throw NetworkError(.transient, "Tumblr does not say who it is")
+            throw NetworkError(.transient, "Tumblr did not identify the account")
         }
         let blogs = user["blogs"].list
         let named = blogs.first { blog in
@@ -43,14 +45,15 @@ struct TumblrConnector: Connector {
         )
     }
 
-    /// What a blog is called: its name, the host of its address, and its id.
+    /// Returns the names of a blog: its name, the host of its URL, and its id.
     private static func names(of blog: JSONValue) -> [String] {
         let name = blog["name"]?.nonEmpty
         return [name, name.map { "\($0).tumblr.com" }, blog["uuid"]?.nonEmpty].compactMap(\.self)
     }
 
-    /// The dashboard has no place to go on from but a number of posts, and new ones shift that: so a position is the oldest
-    /// post seen too, and what was shown already is left out.
+    /// The dashboard only has numeric offsets, which new posts shift.
+    ///
+    /// A position therefore also has the oldest post seen, so that posts which were already shown are skipped.
     private struct Position: Codable {
         var offset: Int
         var oldest: Int64
@@ -64,7 +67,7 @@ struct TumblrConnector: Connector {
         ])
         let (json, budget) = try await send(.get(url), account)
         guard case .array(let posts)? = json["posts"] else {
-            throw NetworkError(.transient, "Tumblr's answer is no list", budget: budget)
+            throw NetworkError(.transient, "Tumblr's response is not a list", budget: budget)
         }
         let parser = TumblrItems(page: page)
         func number(_ post: JSONValue) -> Int64? {
@@ -75,11 +78,11 @@ struct TumblrConnector: Connector {
             return number < position.oldest
         }
         let oldest = fresh.compactMap(number).min() ?? position?.oldest
-        // A page that holds only what was shown is not the end: the dashboard has moved on by that much. Nor is one that
-        // holds nothing and leads on.
+        // A page of posts that were already shown is not the end: new posts have shifted the dashboard. An empty page
+        // with a next link is not the end either.
         let isOver = posts.isEmpty && json["_links"]?["next"] == nil
-        let place = Position(offset: (position?.offset ?? 0) + posts.count, oldest: oldest ?? .max)
-        let next = try isOver ? nil : NetworkCursor(place)
+        let nextPosition = Position(offset: (position?.offset ?? 0) + posts.count, oldest: oldest ?? .max)
+        let next = try isOver ? nil : NetworkCursor(nextPosition)
         return NetworkPage(fresh.compactMap(parser.post), next: next, budget: budget)
     }
 
@@ -108,7 +111,7 @@ struct TumblrConnector: Connector {
 }
 
 extension TumblrConnector {
-    /// What is in the envelope.
+    /// Sends a request; returns the content of the response's envelope.
     func send(
         _ request: NetworkRequest,
         _ account: NetworkAccount,
@@ -139,18 +142,19 @@ extension TumblrConnector {
             nonce: nonce(),
             time: calls.now()
         )
-        guard let header else { throw NetworkError(.invalid, "the network's address is none") }
+        guard let header else { throw NetworkError(.invalid, "the network's URL is not valid") }
         return Self.named(request.with("Authorization", header))
     }
 
-    /// Tumblr asks for a constant one.
+    /// Adds a user agent, which Tumblr wants to be constant.
     static func named(_ request: NetworkRequest) -> NetworkRequest { request.with("User-Agent", "Roost/1") }
 
-    /// Counted are the hour and the day of the whole application; the nearer to its end says when to go on.
+    /// Limits count requests of the whole application per hour and per day; the one with fewer remaining requests is
+    /// used.
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, now in
+        budget: { response, now in
             let windows = ["perhour", "perday"].compactMap { window in
-                answer.budget(
+                response.budget(
                     .application,
                     limit: "x-ratelimit-\(window)-limit",
                     remaining: "x-ratelimit-\(window)-remaining",
@@ -160,25 +164,25 @@ extension TumblrConnector {
             }
             return windows.min { $0.remaining < $1.remaining }
         },
-        mappedError: { answer in
-            guard !answer.isSuccess else { return nil }
-            if let code = answer.json?["error"]?.text {
-                return .granting(code, answer.json?["error_description"]?.text)
+        mappedError: { response in
+            guard !response.isSuccess else { return nil }
+            if let code = response.json?["error"]?.text {
+                return .tokenEndpoint(code, response.json?["error_description"]?.text)
             }
-            let error = (answer.json?["errors"]).list.first
+            let error = (response.json?["errors"]).list.first
             let code = error?["code"]?.identifier
-            let said = error?["detail"]?.text ?? error?["title"]?.text ?? answer.json?["meta"]?["msg"]?.text
+            let message = error?["detail"]?.text ?? error?["title"]?.text ?? response.json?["meta"]?["msg"]?.text
             let kind: NetworkError.Class? =
-                switch (code, answer.status) {
-                // Caps of a day: posts, media, films.
+                switch (code, response.status) {
+                // Daily limits of posts, photos and videos.
                 case ("8004", _), ("8011", _), ("8022", _), ("8023", _): .rateLimited(until: nil)
                 case ("8001", _), ("8002", _), ("8005", _), ("8008", _), ("8016", _): .invalid
-                // It said beforehand that it does nothing.
+                // Tumblr rejected the request before it had an effect.
                 case ("8006", _), ("8009", _), ("8010", _): .transient
                 default: nil
                 }
-            guard let kind else { return .status(answer, said, code: code) }
-            return MappedError(kind: kind, reason: said, code: code)
+            guard let kind else { return .status(response, message, code: code) }
+            return MappedError(kind: kind, reason: message, code: code)
         }
     )
 }

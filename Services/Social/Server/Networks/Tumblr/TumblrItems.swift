@@ -2,7 +2,7 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Tumblr's posts, of blocks or of the old types, and its activity as items.
+/// The parser of Tumblr's posts, with blocks or of the older types, and of its activity.
 struct TumblrItems {
     let page: PageRequest
 
@@ -28,7 +28,7 @@ struct TumblrItems {
         let original = isReblog ? root(json, trail) : nil
         if let original {
             item.about = original
-            // With words of one's own it is more than passed on.
+            // A reblog with text of its own is a quote.
             if !json["content"].list.isEmpty, !trail.isEmpty { item.kind = .quote }
         }
         return NetworkItem(item, original: item.kind == .repost ? original?.id.description : nil)
@@ -37,7 +37,7 @@ struct TumblrItems {
     func notification(_ json: JSONValue, to blog: String) -> Item? {
         guard let at = json["timestamp"]?.epoch, let type = json["type"]?.text else { return nil }
         let from = json["from_tumblelog_name"]?.nonEmpty
-        // Not every kind has an id; who did what to which post and when is one.
+        // Not every notification has an id; its type, sender, post and time identify it.
         let id =
             json["id"]?.identifier
             ?? [type, from, json["target_post_id"]?.identifier, String(Int(at.timeIntervalSince1970))]
@@ -110,7 +110,7 @@ struct TumblrItems {
     }
 
     private func media(_ block: JSONValue) -> ItemMedia? {
-        // Of a picture there are several sizes, the largest first; of a film one.
+        // A photo has several sizes, the largest first; a video has one.
         let file = block["media"].flatMap { $0.list.first ?? ($0.fields.isEmpty ? nil : $0) }
         let kinds: [String: ItemMedia.Kind] = ["image": .photo, "video": .video, "audio": .audio]
         guard let kind = kinds[block["type"]?.text ?? ""], let url = file?["url"]?.link ?? block["url"]?.link else {
@@ -126,7 +126,7 @@ struct TumblrItems {
         )
     }
 
-    // MARK: As posts were before they had blocks
+    // MARK: Posts without blocks, the older types
 
     private func legacyText(_ json: JSONValue) -> String {
         var parts = [json["title"]?.nonEmpty]
@@ -158,7 +158,7 @@ struct TumblrItems {
                 )
             }
         }
-        let film = json["video_url"]?.link.map {
+        let video = json["video_url"]?.link.map {
             ItemMedia(
                 kind: .video,
                 url: $0,
@@ -168,8 +168,8 @@ struct TumblrItems {
                 duration: json["duration"]?.double
             )
         }
-        let sound = json["audio_url"]?.link.map { ItemMedia(kind: .audio, url: $0) }
+        let audio = json["audio_url"]?.link.map { ItemMedia(kind: .audio, url: $0) }
         let link = json["type"]?.text == "link" ? json["url"]?.link.map { ItemMedia(kind: .link, url: $0) } : nil
-        return photos + [film, sound, link].compactMap { $0 }
+        return photos + [video, audio, link].compactMap { $0 }
     }
 }

@@ -23,11 +23,11 @@ extension TwitterConnector {
         var accountCapabilities = AccountCapabilities(
             supported: [.feed, .messages, .notifications, .text, .photo, .video, .location, .favorite, .reply],
             limits: Self.limits,
-            reasons: [.like: "a like is what is called a favourite here"]
+            reasons: [.like: "Twitter has favourites instead of likes"]
         )
         if isV2(account) {
             accountCapabilities.supported.remove(.location)
-            accountCapabilities.reasons[.location] = "this API takes no coordinates"
+            accountCapabilities.reasons[.location] = "this version of the API accepts no coordinates"
         }
         return accountCapabilities
     }
@@ -70,7 +70,7 @@ extension TwitterConnector {
         return posted(try json.createdID("id_str"), account, budget)
     }
 
-    /// Among the account's latest tweets.
+    /// Searches the account's latest tweets.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         let page = PageRequest(limit: 50)
         let found: NetworkPage
@@ -79,9 +79,9 @@ extension TwitterConnector {
         } else {
             found = try await timeline("statuses/user_timeline", page, account, .post)
         }
-        let meant = Self.words(Self.text(of: post))
+        let expected = Self.words(Self.text(of: post))
         let item = found.items.map(\.item).first {
-            Self.words($0.text) == meant && $0.createdAt >= post.createdAt.addingTimeInterval(-60)
+            Self.words($0.text) == expected && $0.createdAt >= post.createdAt.addingTimeInterval(-60)
                 && $0.media.isEmpty == (post.photos.isEmpty && post.video == nil)
         }
         return item.map { PublishedPost(id: $0.id.native, url: $0.url, budget: found.budget) }
@@ -138,7 +138,7 @@ extension TwitterConnector {
             }
             return PublishedPost(id: id, budget: budget)
         } catch let error as NetworkError where error.code == "139" {
-            // It is one already.
+            // The tweet is a favourite already.
             return PublishedPost(id: id, budget: error.budget)
         }
     }
@@ -146,19 +146,19 @@ extension TwitterConnector {
     // MARK: -
 
     private func check(_ post: NetworkPost) throws {
-        var said = post
-        said.text = Self.text(of: post)
-        try Self.limits.check(said)
+        var checked = post
+        checked.text = Self.text(of: post)
+        try Self.limits.check(checked)
         if !post.photos.isEmpty, post.video != nil {
             throw NetworkError(.invalid, "a post has photos or a video, not both", code: "mixed_media")
         }
         let gifs = post.photos.count { $0.type == "image/gif" }
         if gifs > 0, post.photos.count > 1 {
-            throw NetworkError(.invalid, "a GIF stands alone", code: "mixed_media")
+            throw NetworkError(.invalid, "a GIF cannot be combined with other photos", code: "mixed_media")
         }
     }
 
-    /// A place alone is said by its name: a tweet is never without text or media.
+    /// Returns the text; for a post with only a place, the place's name, because a tweet needs text or media.
     private static func text(of post: NetworkPost) -> String {
         guard post.text.isEmpty, post.photos.isEmpty, post.video == nil, let place = post.location else {
             return post.text

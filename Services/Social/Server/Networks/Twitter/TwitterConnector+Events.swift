@@ -4,15 +4,15 @@ import NIOCore
 import SocialAPI
 import Wire
 
-/// Account Activity, whose deliveries are of 1.1's shapes, and X Activity, which has those of 2.
+/// The Account Activity API, with deliveries in the format of API 1.1, and the X Activity API, in that of API 2.
 extension TwitterConnector: WebhookConnector {
-    /// The challenge-response check, which is asked hourly.
+    /// Responds to the challenge-response check, which Twitter sends hourly.
     func handshake(_ query: [String: String]) throws -> WebhookHandshakeResponse {
         guard let token = query["crc_token"], !token.isEmpty else {
-            throw NetworkError(.invalid, "there is no crc_token", code: "crc_token")
+            throw NetworkError(.invalid, "\"crc_token\" is missing", code: "crc_token")
         }
-        let answer = #"{"response_token":"\#(try signature(of: Data(token.utf8)))"}"#
-        return WebhookHandshakeResponse(body: answer, contentType: "application/json")
+        let response = #"{"response_token":"\#(try signature(of: Data(token.utf8)))"}"#
+        return WebhookHandshakeResponse(body: response, contentType: "application/json")
     }
 
     func events(of delivery: WebhookDelivery) throws -> WebhookEvents {
@@ -22,12 +22,12 @@ extension TwitterConnector: WebhookConnector {
             throw NetworkError(.permission, "the delivery is not signed by the network", code: "signature")
         }
         guard let json = try? JSONParser.parse(body, repairing: true) else {
-            throw NetworkError(.invalid, "the delivery is no JSON")
+            throw NetworkError(.invalid, "the delivery is not JSON")
         }
         return json["data"]?["event_type"] == nil ? Self.activity(json) : Self.event(json)
     }
 
-    /// `sha256=` and a code of the consumer's secret, in Base64.
+    /// Returns `sha256=` and the HMAC with the consumer secret, in Base64.
     private func signature(of data: Data) throws -> String {
         let (_, secret) = try key.registered()
         let code = HMAC<SHA256>.authenticationCode(for: data, using: SymmetricKey(data: Data(secret.utf8)))
@@ -53,13 +53,14 @@ extension TwitterConnector: WebhookConnector {
         }
         var events: [NetworkEvent] = []
         events += json["tweet_create_events"].list.compactMap { tweets.post($0, .post) }.map { item in
-            // One's own go to the feed; others' come because they mention or repeat one.
+            // The account's own tweets go to the feed; those of others arrive because they mention or retweet the
+            // account.
             let isOwn = item.item.author?.id == account
             return makeEvent(isOwn ? .feed : .notifications, .created(item))
         }
         events += json["tweet_delete_events"].list.compactMap { $0["status"]?["id"]?.identifier }
             .map { makeEvent(.feed, .deleted($0)) }
-        events += json["direct_message_events"].list.compactMap(messages.first)
+        events += json["direct_message_events"].list.compactMap(messages.v1Message)
             .map { makeEvent(.messages, .created(NetworkItem($0))) }
         events += json["favorite_events"].list.compactMap { favorite($0, to: account) }
         events += json["follow_events"].list.compactMap { follow($0, to: account) }
@@ -104,13 +105,13 @@ extension TwitterConnector: WebhookConnector {
             ?? json["created_at"]?.date ?? Date(timeIntervalSince1970: 0)
     }
 
-    /// X Activity: one event a delivery, with a number of its own.
+    /// Parses a delivery of the X Activity API: a single event with its own id.
     private static func event(_ json: JSONValue) -> WebhookEvents {
         let data = json["data"]
         guard let type = data?["event_type"]?.text, let account = data?["filter"]?["user_id"]?.identifier,
             let payload = data?["payload"]
         else { return WebhookEvents(events: []) }
-        let parser = TwitterV2Items(page: PageRequest(), answer: data ?? .null)
+        let parser = TwitterV2Items(page: PageRequest(), response: data ?? .null)
         let change: (NetworkEvent.List, NetworkEvent.Change?) =
             switch type {
             case "post.create": (.feed, parser.post(payload, .post).map { .created($0) })

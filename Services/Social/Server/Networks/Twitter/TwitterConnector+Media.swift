@@ -5,7 +5,7 @@ import NIOCore
 import SocialAPI
 import Wire
 
-/// Media on their way: photos whole, films in pieces and then worked on.
+/// Uploads of media: photos in one request, videos in chunks followed by processing.
 extension TwitterConnector {
     private static let piece = 4_194_304
 
@@ -30,21 +30,21 @@ extension TwitterConnector {
         let isV2 = isV2(account)
         let url = uploads(account)
         let size = String(media.bytes.readableBytes)
-        let begun: JSONValue
+        let initialized: JSONValue
         if isV2 {
             let body: JSONValue = .object([
                 "media_type": .string(media.type), "total_bytes": .integer(Int64(media.bytes.readableBytes)),
                 "media_category": .string("tweet_video"),
             ])
-            begun = try await send(try .json("\(url)/initialize", body), account).json
+            initialized = try await send(try .json("\(url)/initialize", body), account).json
         } else {
-            begun = try await send(
+            initialized = try await send(
                 form: url,
                 ["command": "INIT", "total_bytes": size, "media_type": media.type, "media_category": "tweet_video"],
                 account
             ).json
         }
-        let id = try mediaID(begun, account)
+        let id = try mediaID(initialized, account)
         var rest = media.bytes
         var index = 0
         while let piece = rest.readSlice(length: min(Self.piece, rest.readableBytes)), piece.readableBytes > 0 {
@@ -55,45 +55,45 @@ extension TwitterConnector {
             }
             form.add("segment_index", String(index))
             form.add("media", fileName: media.fileName, contentType: media.type, piece)
-            let place = isV2 ? "\(url)/\(id.pathSegment)/append" : url
-            // What is appended is answered by nothing at all.
-            _ = try await calls.send(try signed(.multipart(place, form), account))
+            let chunkURL = isV2 ? "\(url)/\(id.pathSegment)/append" : url
+            // The response to a chunk has no body.
+            _ = try await calls.send(try signed(.multipart(chunkURL, form), account))
             index += 1
         }
         let finished =
             isV2
             ? try await send(NetworkRequest(.post, "\(url)/\(id.pathSegment)/finalize"), account).json
             : try await send(form: url, ["command": "FINALIZE", "media_id": id], account).json
-        try await work(finished, id, account)
+        try await waitUntilProcessed(finished, id, account)
         return id
     }
 
-    /// Waits as long as the network says it takes.
-    private func work(_ finished: JSONValue, _ id: String, _ account: NetworkAccount) async throws {
+    /// Waits until the video is processed, with the pauses that the network demands.
+    private func waitUntilProcessed(_ finished: JSONValue, _ id: String, _ account: NetworkAccount) async throws {
         var latest = finished
         _ = try await untilDone(60, pausing: { _ in }) { () -> Bool? in
             guard let info = (latest["data"] ?? latest)["processing_info"] else { return true }
             switch info["state"]?.text {
             case "succeeded": return true
             case "failed":
-                let reason = info["error"]?["message"]?.text ?? "the video was not taken"
+                let reason = info["error"]?["message"]?.text ?? "the network rejected the video"
                 throw NetworkError(.invalid, NetworkError.oneLine(reason), code: info["error"]?["name"]?.text)
             default: break
             }
             try await pause(.seconds(min(max(info["check_after_secs"]?.double ?? 1, 0.5), 30)))
-            let look = uploads(account).adding(["command": "STATUS", "media_id": id])
-            latest = try await send(.get(look), account).json
+            let statusURL = uploads(account).adding(["command": "STATUS", "media_id": id])
+            latest = try await send(.get(statusURL), account).json
             return nil
         }
     }
 
     private func mediaID(_ json: JSONValue, _ account: NetworkAccount) throws -> String {
         let id = isV2(account) ? json["data"]?["id"]?.identifier : json["media_id_string"]?.identifier
-        guard let id else { throw NetworkError(.transient, "the network does not say what it keeps") }
+        guard let id else { throw NetworkError(.transient, "the network returned no id for the media") }
         return id
     }
 
-    /// For who cannot see it.
+    /// Adds the alternative text of a photo.
     private func describe(_ id: String, _ alt: String, _ account: NetworkAccount) async throws {
         let text: JSONValue = .object(["text": .string(String(alt.prefix(1_000)))])
         let (url, body): (String, JSONValue) =
@@ -109,7 +109,7 @@ extension TwitterConnector {
         do {
             _ = try await calls.send(try signed(.json(url, body), account))
         } catch let error as NetworkError where error.kind != .auth {
-            // A picture without its description is better than none.
+            // The error is ignored: a photo without its alternative text is better than none.
         }
     }
 }

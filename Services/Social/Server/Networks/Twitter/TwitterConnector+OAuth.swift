@@ -4,7 +4,7 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Three legs of OAuth 1.0a where `TWITTER_API` is 1.1, else OAuth 2.0 with PKCE.
+/// OAuth 1.0a with `TWITTER_API=1.1`, otherwise OAuth 2.0 with PKCE.
 extension TwitterConnector: OAuthConnector {
     private static let scopes =
         "tweet.read tweet.write users.read dm.read dm.write like.read like.write media.write offline.access"
@@ -23,12 +23,12 @@ extension TwitterConnector: OAuthConnector {
                 ])
             )
         }
-        let asked = try signed(
+        let tokenRequest = try signed(
             NetworkRequest(.post, "\(key.baseURL)/oauth/request_token"),
             nil,
             adding: [FormField("oauth_callback", request.callback)]
         )
-        let token = try await credentials(asked).token
+        let token = try await credentials(tokenRequest).token
         let page = "\(key.baseURL)/oauth/authorize".adding(["oauth_token": token.key])
         return Authorization(url: page, payload: ["token": token.key, "secret": token.secret])
     }
@@ -48,14 +48,14 @@ extension TwitterConnector: OAuthConnector {
             )
         }
         guard let verifier = query["oauth_verifier"], query["oauth_token"] == key else {
-            throw NetworkError(.permission, "nothing was granted", code: "denied")
+            throw NetworkError(.permission, "access was not granted", code: "denied")
         }
-        let asked = try signed(
+        let tokenRequest = try signed(
             NetworkRequest(.post, "\(self.key.baseURL)/oauth/access_token"),
             OAuth1Credentials(key: key, secret: secret),
             adding: [FormField("oauth_verifier", verifier)]
         )
-        let (token, form) = try await credentials(asked)
+        let (token, form) = try await credentials(tokenRequest)
         return AuthorizedAccount(
             tokens: NetworkTokens(access: token.key, secret: token.secret),
             id: form["user_id"],
@@ -67,7 +67,7 @@ extension TwitterConnector: OAuthConnector {
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         guard let refresh = account.tokens.refresh else {
-            throw NetworkError(.auth, "the token is over, and came without another", code: "invalid_token")
+            throw NetworkError(.auth, "the token has expired and has no refresh token", code: "invalid_token")
         }
         return try await tokens(["grant_type": "refresh_token", "refresh_token": refresh])
     }
@@ -93,17 +93,17 @@ extension TwitterConnector: OAuthConnector {
             let (json, _) = try await calls.json(secret.isEmpty ? request : request.basic(id, secret))
             return try NetworkTokens(oauth: json, now: calls.now())
         } catch let error as NetworkError where error.kind == .invalid && error.code == "invalid_request" {
-            // So it refuses a refresh token that was used already.
+            // Twitter rejects a refresh token that was already used in this way.
             throw NetworkError(.auth, error.reason, code: error.code)
         }
     }
 
-    /// Answers of the three legs are forms.
+    /// Sends a request of OAuth 1.0a, to which the network responds with a form.
     private func credentials(_ request: NetworkRequest) async throws -> (token: OAuth1Credentials, form: [FormField]) {
-        let answer = try await calls.send(request)
-        let form = FormField.parse(answer.text)
+        let response = try await calls.send(request)
+        let form = FormField.parse(response.text)
         guard let token = OAuth1Credentials(form: form) else {
-            throw NetworkError(.transient, "the network's answer has no token")
+            throw NetworkError(.transient, "the network's response has no token")
         }
         return (token, form)
     }

@@ -3,9 +3,9 @@ import HTTPTypes
 import SocialAPI
 import Wire
 
-/// Whose events are sent to the application's webhook.
+/// The subscriptions of accounts to the application's webhook.
 extension TwitterConnector {
-    /// What an address of ours ends in, whatever the gateway's name.
+    /// The end of the webhook's URL, whatever the host of the gateway.
     private static let path = "/webhooks/twitter"
 
     func subscribe(_ account: NetworkAccount) async throws {
@@ -22,11 +22,11 @@ extension TwitterConnector {
         "\(key.baseURL)/2/account_activity/webhooks/\(hook.pathSegment)/subscriptions/all"
     }
 
-    /// The number of the webhook that leads here; nil where the operator has registered none.
+    /// Returns the id of the webhook that leads here; nil if the operator has not registered one.
     private func webhook() async throws -> String? {
         let (id, secret) = try key.registered()
-        let asked = NetworkRequest.form("\(key.baseURL)/oauth2/token", ["grant_type": "client_credentials"])
-        let (granted, _) = try await calls.json(asked.basic(id, secret))
+        let tokenRequest = NetworkRequest.form("\(key.baseURL)/oauth2/token", ["grant_type": "client_credentials"])
+        let (granted, _) = try await calls.json(tokenRequest.basic(id, secret))
         let token = try NetworkTokens(oauth: granted, now: calls.now())
         let (json, _) = try await calls.json(.get("\(key.baseURL)/2/webhooks").bearer(token.access))
         let ours = json["data"].list.first { hook in

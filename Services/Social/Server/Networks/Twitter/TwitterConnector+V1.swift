@@ -3,7 +3,6 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Reading by API 1.1.
 extension TwitterConnector {
     /// `max_id` is inclusive: the next page begins below the lowest id of this one.
     private struct Position: Codable { var max: String }
@@ -19,7 +18,7 @@ extension TwitterConnector {
         ])
         let (json, budget) = try await send(.get(url), account)
         guard case .array(let tweets) = json else {
-            throw NetworkError(.transient, "the network's answer is no list", budget: budget)
+            throw NetworkError(.transient, "the network's response is not a list", budget: budget)
         }
         let parser = TwitterV1Items(page: page)
         return NetworkPage(
@@ -29,7 +28,9 @@ extension TwitterConnector {
         )
     }
 
-    /// A page may be short, since what must not be shown is taken out after it was cut; only an empty one is the end.
+    /// Returns the next position.
+    ///
+    /// A page may be short, because hidden tweets are removed from it; only an empty one is last.
     private static func next(_ tweets: [JSONValue]) throws -> NetworkCursor? {
         let ids = tweets.compactMap { $0["id_str"]?.identifier ?? $0["id"]?.identifier }.compactMap { Int64($0) }
         return try ids.min().map { try NetworkCursor(Position(max: String($0 - 1))) }
@@ -39,29 +40,29 @@ extension TwitterConnector {
 
     private struct MessagePosition: Codable { var cursor: String }
 
-    /// The network lists messages, of thirty days, and knows no threads: a page of them is grouped by who else is in it.
+    /// Returns the threads of a page of messages, grouped by member: the API lists messages of 30 days, and no threads.
     ///
-    /// A thread that goes on in the next page is there once more, with an older message as its last.
+    /// A thread that continues on the next page appears there again, with an older message as its last.
     func threads(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         guard !isV2(account) else { return try await v2Threads(page, account) }
         let (events, people, next, budget) = try await messages(page, account)
         let parser = DirectMessageItems(page: page, me: account.id, people: people)
-        let threads = parser.threads(events.compactMap(parser.first))
+        let threads = parser.threads(events.compactMap(parser.v1Message))
         return NetworkPage(threads.map { NetworkItem($0) }, next: next, budget: budget)
     }
 
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         guard !isV2(account) else { return try await v2Messages(thread, page, account) }
         var wide = page
-        // The thread's messages are among all the others.
+        // The list has the messages of all threads, so a large page is necessary.
         wide.limit = 50
         let (events, people, next, budget) = try await messages(wide, account)
         let parser = DirectMessageItems(page: page, me: account.id, people: people)
-        let said = events.compactMap(parser.first).filter { $0.thread == thread }
-        return NetworkPage(said.map { NetworkItem($0) }, next: next, budget: budget)
+        let inThread = events.compactMap(parser.v1Message).filter { $0.thread == thread }
+        return NetworkPage(inThread.map { NetworkItem($0) }, next: next, budget: budget)
     }
 
-    /// A page of events; an empty one may have a next.
+    /// Returns a page of events; an empty page may have a next page.
     private func messages(
         _ page: PageRequest,
         _ account: NetworkAccount
@@ -72,8 +73,8 @@ extension TwitterConnector {
         let (json, budget) = try await send(.get(url), account)
         let all = json["events"].list
         let events = all.filter { $0["type"]?.text == "message_create" }
-        let named = json["next_cursor"]?.nonEmpty.flatMap { $0 == "0" ? nil : $0 }
-        let next = ListCursor.next(named, after: cursor, isEmpty: all.isEmpty)
+        let nextCursor = json["next_cursor"]?.nonEmpty.flatMap { $0 == "0" ? nil : $0 }
+        let next = ListCursor.next(nextCursor, after: cursor, isEmpty: all.isEmpty)
         return (
             events,
             try await people(in: events, account),
@@ -82,7 +83,7 @@ extension TwitterConnector {
         )
     }
 
-    /// Events name people by number: who they are is asked once a page, and their numbers have to do where nobody says.
+    /// Returns the people in events, which only have their ids, with one request per page; empty if the request fails.
     private func people(in events: [JSONValue], _ account: NetworkAccount) async throws -> [String: ItemAuthor] {
         let ids = Set(
             events.flatMap { event in

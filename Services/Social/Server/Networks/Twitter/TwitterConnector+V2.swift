@@ -3,7 +3,6 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Reading by API 2.
 extension TwitterConnector {
     private struct Position: Codable { var token: String }
 
@@ -23,13 +22,13 @@ extension TwitterConnector {
         _ account: NetworkAccount,
         _ kind: ItemKind
     ) async throws -> NetworkPage {
-        // Mentions are given by five and more; so is everything, to be alike.
+        // The list of mentions requires a limit of at least 5; the same limit is used for all lists.
         let fields: KeyValuePairs = [
             "max_results": String(min(max(page.limit, 5), 100)), "pagination_token": try position(page),
         ]
         let (json, budget) = try await send(.get((key.baseURL + path).adding(fields).adding(Self.postFields)), account)
-        let parser = TwitterV2Items(page: page, answer: json)
-        // Without hits there is no list at all.
+        let parser = TwitterV2Items(page: page, response: json)
+        // A response without results has no list.
         return NetworkPage(
             json["data"].list.compactMap { parser.post($0, kind) },
             next: try next(json, after: page),
@@ -40,7 +39,7 @@ extension TwitterConnector {
     func v2Threads(_ page: PageRequest, _ account: NetworkAccount) async throws -> NetworkPage {
         let (json, budget) = try await messages("/2/dm_events", page, account)
         let parser = messageItems(page, account, json)
-        let threads = parser.threads(json["data"].list.compactMap { parser.second($0) })
+        let threads = parser.threads(json["data"].list.compactMap { parser.v2Message($0) })
         return NetworkPage(threads.map { NetworkItem($0) }, next: try next(json, after: page), budget: budget)
     }
 
@@ -49,7 +48,7 @@ extension TwitterConnector {
         let (json, budget) = try await messages(path, page, account)
         let parser = messageItems(page, account, json)
         return NetworkPage(
-            json["data"].list.compactMap { parser.second($0, in: thread).map { NetworkItem($0) } },
+            json["data"].list.compactMap { parser.v2Message($0, in: thread).map { NetworkItem($0) } },
             next: try next(json, after: page),
             budget: budget
         )
@@ -81,13 +80,13 @@ extension TwitterConnector {
     private func position(_ page: PageRequest) throws -> String? { try page.position(Position.self)?.token }
 
     private func next(_ json: JSONValue, after page: PageRequest) throws -> NetworkCursor? {
-        let named = json["meta"]?["next_token"]?.nonEmpty
-        let token = ListCursor.next(named, after: try position(page), isEmpty: json["data"].list.isEmpty)
+        let nextToken = json["meta"]?["next_token"]?.nonEmpty
+        let token = ListCursor.next(nextToken, after: try position(page), isEmpty: json["data"].list.isEmpty)
         return try token.map { try NetworkCursor(Position(token: $0)) }
     }
 }
 
-/// Posts of API 2, whose parts are beside them.
+/// The parser of API 2's posts, whose authors, media and places are listed separately.
 struct TwitterV2Items {
     private let page: PageRequest
     private let users: [String: ItemAuthor]
@@ -95,17 +94,17 @@ struct TwitterV2Items {
     private let media: [String: JSONValue]
     private let places: [String: JSONValue]
 
-    init(page: PageRequest, answer: JSONValue) {
+    init(page: PageRequest, response: JSONValue) {
         self.page = page
-        let includes = answer["includes"]
-        func known(_ name: String, by key: String) -> [String: JSONValue] {
+        let includes = response["includes"]
+        func indexed(_ name: String, by key: String) -> [String: JSONValue] {
             let pairs = (includes?[name]).list.compactMap { value in value[key]?.identifier.map { ($0, value) } }
             return Dictionary(pairs) { first, _ in first }
         }
-        users = known("users", by: "id").compactMapValues { Self.author($0) }
-        posts = known("tweets", by: "id")
-        media = known("media", by: "media_key")
-        places = known("places", by: "id")
+        users = indexed("users", by: "id").compactMapValues { Self.author($0) }
+        posts = indexed("tweets", by: "id")
+        media = indexed("media", by: "media_key")
+        places = indexed("places", by: "id")
     }
 
     static func author(_ json: JSONValue) -> ItemAuthor? {
@@ -154,7 +153,7 @@ struct TwitterV2Items {
         json["author_id"]?.identifier.map { users[$0] ?? ItemAuthor(id: $0, name: $0) }
     }
 
-    /// Of a long post the whole; entities as 1.1 has them.
+    /// Returns the text, in full for a long post, with entities handled as in API 1.1.
     private func text(_ json: JSONValue) -> String {
         var text = json["note_tweet"]?["text"]?.text ?? json["text"]?.text ?? ""
         let urls = ((json["note_tweet"]?["entities"] ?? json["entities"])?["urls"]).list
@@ -188,11 +187,11 @@ struct TwitterV2Items {
     }
 
     private func medium(_ json: JSONValue) -> ItemMedia? {
-        let film = json["variants"].list
+        let video = json["variants"].list
             .filter { $0["content_type"]?.text == "video/mp4" }
             .max { ($0["bit_rate"]?.double ?? 0) < ($1["bit_rate"]?.double ?? 0) }?["url"]?.link
         let picture = json["url"]?.link ?? json["preview_image_url"]?.link
-        guard let url = film ?? picture else { return nil }
+        guard let url = video ?? picture else { return nil }
         let kinds: [String: ItemMedia.Kind] = ["video": .video, "animated_gif": .gif, "photo": .photo]
         return ItemMedia(
             kind: kinds[json["type"]?.text ?? ""] ?? .other,

@@ -4,10 +4,10 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// Twitter's API 1.1 and X's API 2: which of them is asked is the account's tokens' matter.
+/// The connector of Twitter's API 1.1 and X's API 2; the account's tokens decide which one is used.
 ///
-/// A token with a secret is of OAuth 1.0a and speaks 1.1, unless the setting `TWITTER_API` is 2, where it signs for 2 as
-/// well. One without a secret is of OAuth 2.0, which 1.1 does not take.
+/// A token with a secret is of OAuth 1.0a and uses API 1.1, or API 2 if `TWITTER_API` is 2. A token without a secret is
+/// of OAuth 2.0, which only API 2 accepts.
 struct TwitterConnector: Connector {
     let network = Network.twitter
     let key: ApplicationKey
@@ -28,9 +28,9 @@ struct TwitterConnector: Connector {
         self.nonce = nonce
     }
 
-    /// Whether the account uses API v2: tokens of OAuth 1.0a (with a secret) use 1.1 unless `TWITTER_API` is 2.
+    /// Returns whether the account uses API 2: tokens of OAuth 1.0a (with a secret) use 1.1 unless `TWITTER_API` is 2.
     ///
-    /// Without an account, the answer is the version that `TWITTER_API` links accounts with.
+    /// Without tokens, it is the version with which `TWITTER_API` links accounts.
     func isV2(_ account: NetworkAccount) -> Bool {
         if key.others["API"] == "2" { return true }
         return account.tokens.access.isEmpty ? key.others["API"] != "1.1" : account.tokens.secret == nil
@@ -43,7 +43,7 @@ struct TwitterConnector: Connector {
                 account
             )
             guard let id = json["data"]?["id"]?.identifier else {
-                throw NetworkError(.transient, "the network does not say who it is")
+                throw NetworkError(.transient, "the network did not identify the account")
             }
             return NetworkIdentity(
                 id: id,
@@ -54,7 +54,7 @@ struct TwitterConnector: Connector {
         }
         let (json, _) = try await send(.get("\(key.baseURL)/1.1/account/verify_credentials.json"), account)
         guard let id = json["id_str"]?.identifier else {
-            throw NetworkError(.transient, "the network does not say who it is")
+            throw NetworkError(.transient, "the network did not identify the account")
         }
         return NetworkIdentity(
             id: id,
@@ -64,7 +64,7 @@ struct TwitterConnector: Connector {
         )
     }
 
-    /// The API's paths take the numeric id; a client may know the account by its user name.
+    /// The API's paths require the numeric id, but a client may know the account by its user name.
     func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func feed(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
@@ -73,7 +73,7 @@ struct TwitterConnector: Connector {
         return try await posts(path, page, account, .post)
     }
 
-    /// There is no list of what happened: who mentions one is as much as can be asked for.
+    /// Returns the mentions, because the API has no list of notifications.
     func notifications(_ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         guard isV2(account) else {
             return try await timeline("statuses/mentions_timeline", page, account, .mention)
@@ -82,13 +82,13 @@ struct TwitterConnector: Connector {
     }
 
     func me(_ account: NetworkAccount) throws -> String {
-        guard let id = account.id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is not known") }
+        guard let id = account.id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is unknown") }
         return id.pathSegment
     }
 }
 
 extension TwitterConnector {
-    /// The JSON of a request that is signed, or bears the token.
+    /// Sends a request that is signed or has the bearer token; returns the JSON of the response.
     func send(
         _ request: NetworkRequest,
         _ account: NetworkAccount,
@@ -108,7 +108,7 @@ extension TwitterConnector {
         return try await send(.form(url, fields), account, form: fields, isWrite: isWrite)
     }
 
-    /// Of a body only a form is signed.
+    /// Returns the request with its signature or bearer token; a body is only signed if it is a form.
     func signed(_ request: NetworkRequest, _ account: NetworkAccount, form: [FormField] = []) throws -> NetworkRequest {
         guard let secret = account.tokens.secret else { return request.bearer(account.tokens.access) }
         return try signed(request, OAuth1Credentials(key: account.tokens.access, secret: secret), form: form)
@@ -130,15 +130,15 @@ extension TwitterConnector {
             nonce: nonce(),
             time: calls.now()
         )
-        guard let header else { throw NetworkError(.invalid, "the network's address is none") }
+        guard let header else { throw NetworkError(.invalid, "the network's URL is not valid") }
         var request = request
         request.headers[.authorization] = header
         return request
     }
 
     static let errorMapping = NetworkErrorMapping(
-        budget: { answer, _ in
-            answer.budget(
+        budget: { response, _ in
+            response.budget(
                 .account,
                 limit: "x-rate-limit-limit",
                 remaining: "x-rate-limit-remaining",
@@ -146,23 +146,22 @@ extension TwitterConnector {
                 as: { Double($0).map(Date.init(timeIntervalSince1970:)) }
             )
         },
-        mappedError: { answer in
-            guard !answer.isSuccess else { return nil }
-            if let error = (answer.json?["errors"]).list.first, let code = error["code"]?.count {
-                return first(code, error["message"]?.text, answer)
+        mappedError: { response in
+            guard !response.isSuccess else { return nil }
+            if let error = (response.json?["errors"]).list.first, let code = error["code"]?.count {
+                return v1Error(code, error["message"]?.text, response)
             }
-            if let code = answer.json?["error"]?.text {
-                return .granting(code, answer.json?["error_description"]?.text)
+            if let code = response.json?["error"]?.text {
+                return .tokenEndpoint(code, response.json?["error_description"]?.text)
             }
-            return second(answer)
+            return v2Error(response)
         }
     )
 
-    /// The numbers of 1.1.
-    private static func first(_ code: Int, _ reason: String?, _ answer: ParsedResponse) -> MappedError? {
+    private static func v1Error(_ code: Int, _ reason: String?, _ response: ParsedResponse) -> MappedError? {
         let kind: NetworkError.Class? =
             switch code {
-            // A clock that is off (135) says nothing of the token.
+            // A wrong clock (135) does not mean that the token is invalid.
             case 32, 89, 99, 215: .auth
             case 64, 63, 87, 93, 150, 179, 220, 226, 261, 326, 349: .permission
             case 34, 50, 17, 144, 385: .notFound
@@ -171,25 +170,27 @@ extension TwitterConnector {
             case 186, 187, 324, 354: .invalid
             default: nil
             }
-        guard let kind else { return .status(answer, reason, code: String(code)) }
+        guard let kind else { return .status(response, reason, code: String(code)) }
         return MappedError(kind: kind, reason: reason, code: String(code))
     }
 
-    /// The problems of 2; what an application's plan does not have is lacking, whatever the token.
-    private static func second(_ answer: ParsedResponse) -> MappedError? {
-        let problem = answer.json?["type"]?.text?.split(separator: "/").last.map(String.init)
-        let enrolled = answer.json?["reason"]?.text
-        let said = answer.json?["detail"]?.text ?? answer.json?["title"]?.text
+    /// Returns the error for a problem of API 2.
+    ///
+    /// A feature that the application's plan lacks is unsupported.
+    private static func v2Error(_ response: ParsedResponse) -> MappedError? {
+        let problem = response.json?["type"]?.text?.split(separator: "/").last.map(String.init)
+        let enrolled = response.json?["reason"]?.text
+        let message = response.json?["detail"]?.text ?? response.json?["title"]?.text
         switch (problem, enrolled) {
         case (_, "client-not-enrolled"?), (_, "official-client-forbidden"?), ("client-forbidden"?, _),
             ("client-not-enrolled"?, _):
-            return MappedError(kind: .unsupported, reason: said, code: enrolled ?? problem)
-        // Until the month ends, whatever the window's header says.
+            return MappedError(kind: .unsupported, reason: message, code: enrolled ?? problem)
+        // The cap lasts until the end of the month, whatever the header says.
         case ("usage-capped"?, _):
-            return MappedError(kind: .rateLimited(until: nil), reason: said, code: problem, wait: 86_400)
-        case ("not-authorized-for-resource"?, _): return MappedError(kind: .permission, reason: said, code: problem)
-        case ("resource-not-found"?, _): return MappedError(kind: .notFound, reason: said, code: problem)
-        default: return .status(answer, said, code: problem == "about:blank" || problem == "blank" ? nil : problem)
+            return MappedError(kind: .rateLimited(until: nil), reason: message, code: problem, wait: 86_400)
+        case ("not-authorized-for-resource"?, _): return MappedError(kind: .permission, reason: message, code: problem)
+        case ("resource-not-found"?, _): return MappedError(kind: .notFound, reason: message, code: problem)
+        default: return .status(response, message, code: problem == "about:blank" || problem == "blank" ? nil : problem)
         }
     }
 }

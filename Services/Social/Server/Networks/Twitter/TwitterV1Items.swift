@@ -2,13 +2,13 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Tweets of API 1.1 as items.
+/// The parser of API 1.1's tweets.
 struct TwitterV1Items {
     let page: PageRequest
 
     func post(_ json: JSONValue, _ kind: ItemKind) -> NetworkItem? {
         guard let id = json["id_str"]?.identifier, let at = json["created_at"]?.date else { return nil }
-        // A retweet's own text is cut off, and what is counted is the original's.
+        // A retweet's own text is truncated, and its counts are those of the original.
         let shown = json["retweeted_status"] ?? json
         let author = Self.author(json["user"])
         var item = Item(
@@ -54,7 +54,9 @@ struct TwitterV1Items {
         "https://twitter.com/\(author?.username ?? "i/web")/status/\(id)"
     }
 
-    /// Entities resolved, short links as what they lead to; those of media are left out, as media are there themselves.
+    /// Returns the text with entities decoded and short links expanded.
+    ///
+    /// Links to media are removed; media are listed.
     static func text(_ json: JSONValue) -> String {
         var text = json["full_text"]?.text ?? json["extended_tweet"]?["full_text"]?.text ?? json["text"]?.text ?? ""
         let entities = json["extended_tweet"]?["entities"] ?? json["entities"]
@@ -79,20 +81,20 @@ struct TwitterV1Items {
         )
     }
 
-    /// More than one photo is only in the extended entities.
+    /// Returns the media; only the extended entities have more than one photo.
     private func media(_ json: JSONValue) -> [ItemMedia] {
         let extended = (json["extended_entities"] ?? json["extended_tweet"]?["extended_entities"])?["media"]
         let all = extended.list.isEmpty ? (json["entities"]?["media"]).list : extended.list
         return all.compactMap { media in
             guard let picture = media["media_url_https"]?.link ?? media["media_url"]?.link else { return nil }
             let size = media["sizes"]?["large"]
-            let film = (media["video_info"]?["variants"]).list
+            let video = (media["video_info"]?["variants"]).list
                 .filter { $0["content_type"]?.text == "video/mp4" }
                 .max { ($0["bitrate"]?.double ?? 0) < ($1["bitrate"]?.double ?? 0) }?["url"]?.link
             let kinds: [String: ItemMedia.Kind] = ["video": .video, "animated_gif": .gif]
             return ItemMedia(
                 kind: kinds[media["type"]?.text ?? ""] ?? .photo,
-                url: film ?? picture,
+                url: video ?? picture,
                 thumbnailUrl: picture,
                 width: size?["w"]?.count,
                 height: size?["h"]?.count,
@@ -102,7 +104,7 @@ struct TwitterV1Items {
         }
     }
 
-    /// GeoJSON: the longitude first.
+    /// Returns the location; GeoJSON has the longitude first.
     private func location(_ json: JSONValue) -> ItemLocation? {
         let point = (json["coordinates"]?["coordinates"]).list.compactMap(\.double)
         let name = json["place"]?["full_name"]?.nonEmpty
@@ -115,14 +117,18 @@ struct TwitterV1Items {
     }
 }
 
-/// Direct messages of both APIs as items; who they are with is told by two numbers, or by a conversation's own.
+/// The parser of direct messages of both APIs.
+///
+/// Two user ids or a conversation's own id identify a thread.
 struct DirectMessageItems {
     let page: PageRequest
     let me: String?
     let people: [String: ItemAuthor]
 
-    /// Of 1.1's `message_create` events; a thread has the name that API 2 gives it, the smaller number first.
-    func first(_ json: JSONValue) -> Item? {
+    /// Parses a `message_create` event of API 1.1.
+    ///
+    /// The thread's id is that of API 2, with the smaller user id first.
+    func v1Message(_ json: JSONValue) -> Item? {
         let message = json["message_create"]
         guard let id = json["id"]?.identifier, let sender = message?["sender_id"]?.identifier,
             let recipient = message?["target"]?["recipient_id"]?.identifier,
@@ -133,8 +139,8 @@ struct DirectMessageItems {
         return item(id, by: sender, TwitterV1Items.text(data ?? .null), at, in: pair.joined(separator: "-"), json)
     }
 
-    /// Of 2: `dm_events`.
-    func second(_ json: JSONValue, in thread: String? = nil) -> Item? {
+    /// Parses an entry of `dm_events` of API 2.
+    func v2Message(_ json: JSONValue, in thread: String? = nil) -> Item? {
         guard json["event_type"]?.text == "MessageCreate", let id = json["id"]?.identifier,
             let sender = json["sender_id"]?.identifier, let at = json["created_at"]?.date,
             let thread = thread ?? json["dm_conversation_id"]?.identifier
@@ -142,13 +148,13 @@ struct DirectMessageItems {
         return item(id, by: sender, PlainText.unescaped(json["text"]?.text ?? ""), at, in: thread, json)
     }
 
-    /// One for each that has a message here, by its latest.
+    /// Returns a thread for each conversation with a message here, by its latest message.
     func threads(_ messages: [Item]) -> [Item] {
-        var known: [String: Int] = [:]
+        var indices: [String: Int] = [:]
         var threads: [Item] = []
         for message in messages {
             guard let thread = message.thread else { continue }
-            if let index = known[thread] {
+            if let index = indices[thread] {
                 threads[index].participants = with(message.author, threads[index].participants ?? [])
                 continue
             }
@@ -156,7 +162,7 @@ struct DirectMessageItems {
             item.id = ItemID(.twitter, "thread/\(thread)")
             item.kind = .thread
             item.participants = with(message.author, others(thread))
-            known[thread] = threads.count
+            indices[thread] = threads.count
             threads.append(item)
         }
         return threads

@@ -19,16 +19,16 @@ extension VineConnector {
             supported: [.feed, .notifications, .video, .like],
             limits: Self.limits,
             reasons: [
-                .messages: "Vine's messages were its own applications' alone",
-                .reply: "Vine's messages were its own applications' alone",
+                .messages: "Vine offered messages only to its own applications",
+                .reply: "Vine offered messages only to its own applications",
                 .text: "a post on Vine is a video", .photo: "a post on Vine is a video",
-                .location: "Vine knows places of Foursquare alone",
-                .favorite: "a favourite is what is called a like here",
+                .location: "Vine accepts only Foursquare's places",
+                .favorite: "Vine has likes instead of favourites",
             ]
         )
     }
 
-    /// Where Vine keeps the film and its picture.
+    /// The URLs of the uploaded video and its thumbnail.
     private struct Prepared: Codable {
         var video: String
         var thumbnail: String
@@ -38,9 +38,9 @@ extension VineConnector {
         try Self.limits.check(post)
         guard let video = post.video else { return nil }
         let name = "\(post.key.uuidString.lowercased()).mp4"
-        let film = try await send(video.bytes, video.type, "videos/\(name)", account)
-        let picture = try await send(ByteBuffer(bytes: Self.blank), "image/jpeg", "thumbs/\(name).jpg", account)
-        return try NetworkCursor(Prepared(video: film, thumbnail: picture))
+        let videoURL = try await send(video.bytes, video.type, "videos/\(name)", account)
+        let thumbnailURL = try await send(ByteBuffer(bytes: Self.blank), "image/jpeg", "thumbs/\(name).jpg", account)
+        return try NetworkCursor(Prepared(video: videoURL, thumbnail: thumbnailURL))
     }
 
     func publish(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost
@@ -62,7 +62,7 @@ extension VineConnector {
         )
     }
 
-    /// Among one's latest, by the film's own address.
+    /// Searches the account's latest posts for the uploaded video's URL, or for the same text.
     func find(_ post: NetworkPost, prepared: PreparedPost?, as account: NetworkAccount) async throws -> PublishedPost? {
         let prepared = try prepared?.read(as: Prepared.self)
         let (json, budget) = try await read("/timelines/users/\(try me(account))", account)
@@ -77,14 +77,14 @@ extension VineConnector {
     }
 
     func like(_ id: String, as account: NetworkAccount) async throws -> PublishedPost {
-        // Who passes a post on likes the post itself.
+        // A like of a repost is a like of the post.
         let post = id.split(separator: "/").last.map(String.init) ?? id
         let request = NetworkRequest.form("\(key.baseURL)/posts/\(post.pathSegment)/likes", [:])
         let (_, budget) = try await calls.json(signed(request, account), isWrite: true)
         return PublishedPost(id: post, budget: budget)
     }
 
-    /// Vine says in a header where it keeps what it was sent.
+    /// Uploads a file; Vine returns its URL in a header.
     private func send(
         _ bytes: ByteBuffer,
         _ type: String,
@@ -94,14 +94,14 @@ extension VineConnector {
         let mediaURL = key.endpoint("MEDIA_URL", where: Self.defaultURL, "https://media.vineapp.com")
         var request = NetworkRequest(.put, "\(mediaURL)/upload/\(name)", body: bytes)
         request.headers[.contentType] = type
-        let answer = try await calls.send(signed(request, account))
-        guard let uploadKey = answer.header("x-upload-key") else {
-            throw NetworkError(.transient, "Vine does not say where it keeps the video")
+        let response = try await calls.send(signed(request, account))
+        guard let uploadKey = response.header("x-upload-key") else {
+            throw NetworkError(.transient, "Vine returned no URL for the upload")
         }
         return uploadKey
     }
 
-    /// A grey picture of one pixel: films come without one of their own, and Vine asks for it.
+    /// A grey JPEG of one pixel: Vine requires a thumbnail, and clients send none.
     private static let blank: [UInt8] = Array(
         Data(
             base64Encoded:

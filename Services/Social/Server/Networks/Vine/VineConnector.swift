@@ -3,10 +3,10 @@ import HTTPTypes
 import SocialAPI
 import Wire
 
-/// Vine, which ended in 2017: its API as clients knew it, for whoever stands in for it.
+/// The connector of Vine, which ended in 2017: its API as its clients used it, for servers that reimplement it.
 ///
-/// The access token is a session's key, `{userId}-{uuid}`. An id beside it may be an e-mail address: then the token is a
-/// password, of which a session is made, and which is not kept.
+/// The access token is a session key, `{userId}-{uuid}`. If `id` is an e-mail address, the token is a password. The
+/// connector then creates a session and does not store the password.
 struct VineConnector: Connector {
     let network = Network.vine
     let key: ApplicationKey
@@ -19,7 +19,7 @@ struct VineConnector: Connector {
         calls = NetworkCalls(parts, Self.errorMapping)
     }
 
-    /// The anchor pins the list, so that what is new does not shift its pages.
+    /// The anchor fixes the state of the list, so that new posts do not shift its pages.
     private struct Position: Codable {
         var page: Int
         var anchor: String
@@ -34,7 +34,7 @@ struct VineConnector: Connector {
             let (json, _) = try await calls.json(Self.named(.form("\(key.baseURL)/users/authenticate", form)))
             guard let data = json["data"], let id = data["userId"]?.identifier, let session = data["key"]?.nonEmpty
             else {
-                throw NetworkError(.transient, "Vine opens no session")
+                throw NetworkError(.transient, "Vine did not create a session")
             }
             return NetworkIdentity(
                 id: id,
@@ -45,7 +45,7 @@ struct VineConnector: Connector {
         }
         let (json, _) = try await read("/users/me", account)
         guard let id = json["data"]?["userId"]?.identifier else {
-            throw NetworkError(.transient, "Vine does not say who it is")
+            throw NetworkError(.transient, "Vine did not identify the account")
         }
         return NetworkIdentity(
             id: id,
@@ -54,7 +54,7 @@ struct VineConnector: Connector {
         )
     }
 
-    /// The API's paths take the numeric id; beside an e-mail address the token is a password.
+    /// Returns true for a numeric id, which the API's paths require; beside an e-mail address the token is a password.
     func acceptsProvidedID(_ account: NetworkAccount) -> Bool { account.hasNumericID }
 
     func revoke(_ account: NetworkAccount) async throws {
@@ -85,10 +85,10 @@ struct VineConnector: Connector {
         ]
         let (json, budget) = try await read(path.adding(query), account)
         guard let data = json["data"], case .array(let records)? = data["records"] else {
-            throw NetworkError(.transient, "Vine's answer is no list", budget: budget)
+            throw NetworkError(.transient, "Vine's response is not a list", budget: budget)
         }
         let anchor = data["anchorStr"]?.identifier ?? data["anchor"]?.identifier ?? position?.anchor
-        // A page with nothing on it may be asked for again; no page leads back.
+        // An empty page may lead to itself, but no page leads back.
         let least = (position?.page ?? 1) + (records.isEmpty ? 0 : 1)
         let number = data["nextPage"]?.count.flatMap { $0 >= least ? $0 : nil }
         return NetworkPage(
@@ -99,9 +99,9 @@ struct VineConnector: Connector {
     }
 
     func me(_ account: NetworkAccount) throws -> String {
-        // A session's key begins with whose it is.
+        // A session key starts with the user's id.
         let id = account.id ?? account.tokens.access.split(separator: "-").first.map(String.init)
-        guard let id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is not known") }
+        guard let id, !id.isEmpty else { throw NetworkError(.invalid, "the account's id is unknown") }
         return id.pathSegment
     }
 }
@@ -115,34 +115,34 @@ extension VineConnector {
         Self.named(request).with("vine-session-id", account.tokens.access)
     }
 
-    /// As its own client called itself; it answers no others.
+    /// Adds the headers of Vine's own client, which Vine requires.
     static func named(_ request: NetworkRequest) -> NetworkRequest {
         request.with("User-Agent", "iphone/172 (iPad; iOS 7.0.4; Scale/2.00)").with("X-Vine-Client", "ios/2.5.1")
             .with("Accept-Language", "en;q=1")
     }
 
-    /// Its limits are published nowhere; 420 is their end.
+    /// Vine never published its limits; it responds with 420 when they are exceeded.
     static let errorMapping = NetworkErrorMapping(
-        mappedError: { answer in
-            guard let json = answer.json else {
-                return answer.status == 420 ? MappedError(kind: .rateLimited(until: nil), wait: 60) : nil
+        mappedError: { response in
+            guard let json = response.json else {
+                return response.status == 420 ? MappedError(kind: .rateLimited(until: nil), wait: 60) : nil
             }
-            guard !answer.isSuccess || json["success"]?.flag == false else { return nil }
+            guard !response.isSuccess || json["success"]?.flag == false else { return nil }
             let code = json["code"]?.identifier
             let kind: NetworkError.Class? =
-                switch (code, answer.status) {
+                switch (code, response.status) {
                 case (_, 420): .rateLimited(until: nil)
                 case ("101", _), ("103", _): .auth
                 case ("900", _): .notFound
                 case ("4", _): .permission
                 default: nil
                 }
-            let said = json["error"]?.nonEmpty
+            let message = json["error"]?.nonEmpty
             if let kind {
-                return MappedError(kind: kind, reason: said, code: code, wait: answer.status == 420 ? 60 : nil)
+                return MappedError(kind: kind, reason: message, code: code, wait: response.status == 420 ? 60 : nil)
             }
-            return answer.isSuccess
-                ? MappedError(kind: .invalid, reason: said, code: code) : .status(answer, said, code: code)
+            return response.isSuccess
+                ? MappedError(kind: .invalid, reason: message, code: code) : .status(response, message, code: code)
         }
     )
 }

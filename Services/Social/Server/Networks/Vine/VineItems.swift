@@ -2,7 +2,7 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// Vine's posts and notifications as items; its claims are 0 and 1, or true and false.
+/// The parser of Vine's posts and notifications; Vine sends booleans as 0 and 1, or as true and false.
 struct VineItems {
     let page: PageRequest
 
@@ -13,7 +13,7 @@ struct VineItems {
             kind: .post,
             author: author(json),
             text: json["description"]?.text ?? "",
-            media: film(json).map { [$0] } ?? [],
+            media: video(json).map { [$0] } ?? [],
             location: json["venueName"]?.nonEmpty.map { ItemLocation(name: $0) },
             createdAt: at,
             url: json["permalinkUrl"]?.link ?? json["shareUrl"]?.link,
@@ -26,7 +26,7 @@ struct VineItems {
             liked: json["liked"]?.flag,
             raw: page.raw(json)
         )
-        // A repost is the post itself with who passed it on.
+        // A repost is the post itself together with the reposter.
         guard let repost = json["repost"], let repostID = repost["repostId"]?.identifier else {
             return NetworkItem(item)
         }
@@ -54,7 +54,7 @@ struct VineItems {
         )
     }
 
-    /// The numbers of kinds were never told; what they say was.
+    /// Returns the kind by the text, because the meanings of the type numbers were never published.
     private func kind(_ json: JSONValue) -> ItemKind {
         let body = json["body"]?.text?.lowercased() ?? ""
         switch json["notificationTypeId"]?.count {
@@ -81,7 +81,7 @@ struct VineItems {
         )
     }
 
-    private func film(_ json: JSONValue) -> ItemMedia? {
+    private func video(_ json: JSONValue) -> ItemMedia? {
         (json["videoUrl"]?.link ?? json["videoLowURL"]?.link).map {
             ItemMedia(kind: .video, url: $0, thumbnailUrl: json["thumbnailUrl"]?.link)
         }

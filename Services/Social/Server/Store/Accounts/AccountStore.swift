@@ -4,7 +4,7 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// An account as it is kept, its tokens sealed.
+/// A row of `accounts`; the tokens are encrypted.
 struct AccountRecord: Sendable {
     var user: User.ID
     var network: Network
@@ -14,26 +14,26 @@ struct AccountRecord: Sendable {
     var instance: String?
     var details: [String: String]
     var tokens: TokenEncryptor.EncryptedValue
-    /// Counts the tokens; written only over the version that it follows.
+    /// The version of the tokens; an update only applies to the version that it was made from.
     var version: Int64 = 1
     var expiresAt: Date?
     var state: LinkState
     var linkedAt: Date
 }
 
-/// What an account is called on its network, as far as it is known.
+/// The id and name of an account on its network, as far as they are known.
 struct AccountNames: Sendable {
     var id: String?
     var username: String?
 
-    /// Whether it is the account's own.
+    /// Returns whether the author is the account itself.
     func contains(_ author: ItemAuthor?) -> Bool {
         guard let author else { return false }
         return author.id == id || username != nil && author.username == username
     }
 }
 
-/// The table `accounts`: what people have linked.
+/// The table `accounts`: linked accounts.
 struct AccountStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -67,12 +67,13 @@ struct AccountStore<Executor: PostgresExecutor> {
         ) ?? AccountNames()
     }
 
-    /// Links an account in the place of the one that was; the version goes on, so that what was renewed of the old one
-    /// does not come back.
+    /// Links an account in place of an earlier one.
+    ///
+    /// The version continues, so that a renewal of the earlier account's tokens is discarded.
     func link(_ record: AccountRecord) async throws {
         try await db.run(
             """
-            INSERT INTO accounts AS known (
+            INSERT INTO accounts AS existing (
                 application_id, user_id, network, native_id, username, instance, details, tokens, key_id, version,
                 expires_at, state, linked_at, avatar_url
             )
@@ -85,13 +86,13 @@ struct AccountStore<Executor: PostgresExecutor> {
             ON CONFLICT ON CONSTRAINT accounts_pkey DO UPDATE
             SET native_id = excluded.native_id, username = excluded.username, instance = excluded.instance,
                 details = excluded.details, tokens = excluded.tokens, key_id = excluded.key_id,
-                version = known.version + 1, expires_at = excluded.expires_at, state = excluded.state,
+                version = existing.version + 1, expires_at = excluded.expires_at, state = excluded.state,
                 linked_at = excluded.linked_at, avatar_url = excluded.avatar_url, renewing_until = NULL
             """
         )
     }
 
-    /// - Returns: what was unlinked; nil where nothing was linked.
+    /// - Returns: The unlinked account; nil if none was linked.
     func unlink(_ network: Network, of user: User.ID) async throws -> AccountRecord? {
         try await db.first(
             """
@@ -111,9 +112,9 @@ struct AccountStore<Executor: PostgresExecutor> {
 }
 
 extension AccountStore {
-    /// Makes the caller the one who renews these tokens, among all instances, for a time.
+    /// Claims the renewal of tokens for this instance until `end`.
     ///
-    /// False: another does, or they are others by now.
+    /// Returns false if another instance has the claim or the tokens have changed.
     func claimRenewal(of record: AccountRecord, until end: Date, now: Date) async throws -> Bool {
         try await db.run(
             """
@@ -125,7 +126,7 @@ extension AccountStore {
         ) == 1
     }
 
-    /// Writes renewed tokens over those that they were made of; false where these are others by now.
+    /// Replaces tokens by renewed ones; returns false if the tokens have changed in the meantime.
     func renew(
         _ record: AccountRecord,
         with tokens: TokenEncryptor.EncryptedValue,
@@ -142,7 +143,7 @@ extension AccountStore {
         ) == 1
     }
 
-    /// Notes how it stands with the tokens of one version, and that nobody renews them any more.
+    /// Sets the state of a version of the tokens and ends the claim on their renewal.
     func settle(_ record: AccountRecord, as state: LinkState) async throws {
         try await db.run(
             """
@@ -153,7 +154,7 @@ extension AccountStore {
         )
     }
 
-    /// Notes that the tokens of one version have ended for good; false where that was noted before.
+    /// Records that a version of the tokens no longer works; returns false if it was recorded before.
     func endTokens(of record: AccountRecord) async throws -> Bool {
         try await db.run(
             """
@@ -177,12 +178,12 @@ extension AccountRecord {
 
     fileprivate init(row: PostgresRow) throws {
         let (network, state) = (try row.string("network"), try row.string("state"))
-        guard let known = Network(rawValue: network), let stands = LinkState(rawValue: state) else {
+        guard let knownNetwork = Network(rawValue: network), let knownState = LinkState(rawValue: state) else {
             throw UnreadableRow("accounts", "network or state is unknown: \(network) \(state)")
         }
         self.init(
             user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
-            network: known,
+            network: knownNetwork,
             nativeID: try row.optionalString("native_id"),
             username: try row.optionalString("username"),
             avatarUrl: try row.optionalString("avatar_url"),
@@ -191,7 +192,7 @@ extension AccountRecord {
             tokens: TokenEncryptor.EncryptedValue(box: try row.decode("tokens"), keyID: try row.string("key_id")),
             version: try row.int64("version"),
             expiresAt: try row.optionalDate("expires_at"),
-            state: stands,
+            state: knownState,
             linkedAt: try row.date("linked_at")
         )
     }

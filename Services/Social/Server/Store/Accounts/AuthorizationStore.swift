@@ -4,9 +4,9 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// Somebody who was sent to a network.
+/// A row of `authorizations`: a pending authorization.
 struct AuthorizationRecord: Sendable {
-    /// SHA-256 of the state, which is what the network gives back.
+    /// The SHA-256 of the state parameter, which the network returns.
     var stateHash: Data
     var user: User.ID
     var session: String
@@ -35,7 +35,7 @@ struct AuthorizationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Who is back from a network for the first time.
+    /// Returns an authorization whose redirect has not arrived yet.
     func waiting(_ stateHash: Data, on network: Network, now: Date) async throws -> AuthorizationRecord? {
         try await db.first(
             """
@@ -46,7 +46,7 @@ struct AuthorizationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Keeps what he came back with under a one-time code; false: he was back before.
+    /// Stores the result of the network's redirect under a one-time code; returns false if there was a redirect before.
     func save(_ payload: TokenEncryptor.EncryptedValue, codeHash: Data, of stateHash: Data) async throws -> Bool {
         try await db.run(
             """
@@ -56,8 +56,8 @@ struct AuthorizationStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Takes away what a code stands for, if it is the session's that began.
-    func take(
+    /// Deletes and returns the authorization of a code, if it belongs to the session that started it.
+    func redeem(
         codeHash: Data,
         of user: User.ID,
         session: String,
@@ -101,14 +101,14 @@ private let columns = "state_hash, application_id, user_id, session_id, network,
 extension AuthorizationRecord {
     fileprivate init(row: PostgresRow) throws {
         let network = try row.string("network")
-        guard let known = Network(rawValue: network) else {
+        guard let knownNetwork = Network(rawValue: network) else {
             throw UnreadableRow("authorizations", network)
         }
         self.init(
             stateHash: try row.decode("state_hash"),
             user: User.ID(application: try row.string("application_id"), user: try row.string("user_id")),
             session: try row.string("session_id"),
-            network: known,
+            network: knownNetwork,
             redirectURL: try row.string("redirect_url"),
             payload: TokenEncryptor.EncryptedValue(box: try row.decode("payload"), keyID: try row.string("key_id")),
             endsAt: try row.date("ends_at")

@@ -20,7 +20,7 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Makes a community official and visible; the name is written as given.
+    /// Makes a community official and visible; the name is stored as written.
     func add(_ name: String) async throws -> BroadcastCommunity {
         try await db.one(
             """
@@ -34,7 +34,7 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Hides a community; false for a community that is not visible.
+    /// Hides a community; returns false if it is not visible.
     func hide(_ name: String) async throws -> Bool {
         try await db.run(
             """
@@ -44,17 +44,17 @@ struct BroadcastCommunityStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Notes where broadcasts come from; each but once.
+    /// Stores the communities of broadcasts; `communities` must not have duplicates.
     func upsert(_ communities: [BroadcastCommunity]) async throws {
         try await db.run(
             """
-            INSERT INTO broadcast_communities AS known (normalized_name, name, icon)
+            INSERT INTO broadcast_communities AS existing (normalized_name, name, icon)
             SELECT normalized_name, name, icon
             FROM unnest(
                 \(communities.map { NameFolding.fold($0.name) }), \(communities.map(\.name)), \(communities.map(\.icon))
             ) AS found (normalized_name, name, icon)
             ON CONFLICT (normalized_name) DO UPDATE SET name = excluded.name, icon = excluded.icon
-            WHERE (known.name, known.icon) IS DISTINCT FROM (excluded.name, excluded.icon)
+            WHERE (existing.name, existing.icon) IS DISTINCT FROM (excluded.name, excluded.icon)
             """
         )
     }

@@ -3,10 +3,10 @@ import Postgres
 import SocialAPI
 import Wire
 
-/// A round of asking that this instance has won.
+/// A poll of the broadcasts that this instance has claimed.
 struct PollRound: Sendable {
     let number: Int64
-    /// How many rounds before it brought nothing.
+    /// The number of consecutive failed polls before this one.
     let failures: Int
 }
 
@@ -14,11 +14,11 @@ struct PollRound: Sendable {
 struct BroadcastStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    // MARK: Rounds
+    // MARK: Polls
 
-    /// Makes the caller the one who asks this time, if it is time; nil where it is not, or another is.
+    /// Claims the next poll; returns nil if it is not due yet or another instance has claimed it.
     ///
-    /// A time beyond `latest` is that of an instance whose clock ran ahead, and holds up nobody.
+    /// A due time after `latest` was set by an instance with a fast clock, and is ignored.
     func claimRound(at now: Date, next: Date, latest: Date) async throws -> PollRound? {
         try await db.first(
             """
@@ -30,7 +30,7 @@ struct BroadcastStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Notes that a round was answered; false where a later one has begun meanwhile, whose answer is newer.
+    /// Records a successful poll; returns false if a later poll has started, whose response is newer.
     func finish(_ round: PollRound, at now: Date) async throws -> Bool {
         try await db.run(
             "UPDATE broadcast_poll SET answered_at = \(now), failures = 0 WHERE round = \(round.number)"
@@ -43,14 +43,14 @@ struct BroadcastStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// When the list was last answered.
+    /// Returns the time of the last successful poll.
     func answeredAt() async throws -> Date? {
         try await db.one("SELECT answered_at FROM broadcast_poll", as: { try $0.optionalDate("answered_at") })
     }
 
-    // MARK: What was found
+    // MARK: Results
 
-    /// Writes what is live now in the place of what was; nothing else is live any more.
+    /// Stores the live broadcasts and marks all others as ended.
     func replace(with found: [Broadcast], at now: Date) async throws {
         let encoder = WireJSON.encoder(sortedKeys: true)
         let contents = try found.map { PostgresJSON(text: String(decoding: try encoder.encode($0), as: UTF8.self)) }
@@ -74,7 +74,7 @@ struct BroadcastStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those of these that nobody was told of yet, with when they were first seen; noted as told from now on.
+    /// Marks broadcasts as published; returns the ids of those that were not marked before.
     func markNotified(_ ids: [String], at now: Date) async throws -> [String] {
         try await db.all(
             """
@@ -85,7 +85,7 @@ struct BroadcastStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those that were not told of, with when they were first seen.
+    /// Returns the live broadcasts that were not published yet, with the time when each was first seen.
     func awaitingNotification() async throws -> [String: Date] {
         let rows = try await db.all(
             "SELECT broadcast_id, first_seen_at FROM broadcasts WHERE notified_at IS NULL AND is_live",
@@ -100,7 +100,7 @@ struct BroadcastStore<Executor: PostgresExecutor> {
 
     // MARK: Reading
 
-    /// By watchers, most first.
+    /// Returns the live broadcasts by number of viewers, highest first.
     func live(limit: Int) async throws -> [Broadcast] {
         try await db.all(
             """

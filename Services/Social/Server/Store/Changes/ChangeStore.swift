@@ -8,29 +8,28 @@ import Wire
 struct ChangeStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A change with its number.
     struct NumberedChange: Sendable {
         var user: User.ID
         var number: Int64
         var change: ItemChange
 
-        /// As it names the row where the row is set aside.
+        /// The key of the row when it is set aside.
         var key: [String] { [user.application, user.user, "\(number)"] }
     }
 
-    /// Keeps everybody else from somebody's journal until the transaction ends; answers the last number in it.
+    /// Locks a user's change log until the transaction ends; returns its last number.
     func lock(_ user: User.ID) async throws -> Int64 {
         try await db.one(
             """
-            INSERT INTO change_logs AS known (application_id, user_id) VALUES (\(user.application), \(user.user))
-            ON CONFLICT ON CONSTRAINT change_logs_pkey DO UPDATE SET last_number = known.last_number
+            INSERT INTO change_logs AS existing (application_id, user_id) VALUES (\(user.application), \(user.user))
+            ON CONFLICT ON CONSTRAINT change_logs_pkey DO UPDATE SET last_number = existing.last_number
             RETURNING last_number
             """,
             as: { try $0.int64("last_number") }
         )
     }
 
-    /// Adds changes behind the last number, in the transaction that holds the lock; `pushes` says what push receives of each.
+    /// Appends changes in the transaction that holds the lock; `pushes` has the kind of push for each change.
     func append(
         _ changes: [ItemChange],
         _ pushes: [ChangePush],
@@ -61,13 +60,12 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The last places of some people.
     func lastNumbers(of users: [User.ID]) async throws -> [User.ID: Int64] {
         let found = try await db.all(
             """
             SELECT change_logs.application_id, change_logs.user_id, last_number
-            FROM change_logs JOIN unnest(\(users.map(\.application)), \(users.map(\.user))) AS asked (application_id, user_id)
-                ON change_logs.application_id = asked.application_id AND change_logs.user_id = asked.user_id
+            FROM change_logs JOIN unnest(\(users.map(\.application)), \(users.map(\.user))) AS requested (application_id, user_id)
+                ON change_logs.application_id = requested.application_id AND change_logs.user_id = requested.user_id
             """
         ) { row in
             let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
@@ -76,7 +74,7 @@ struct ChangeStore<Executor: PostgresExecutor> {
         return Dictionary(uniqueKeysWithValues: found)
     }
 
-    /// Changes in their order; nil for a change that cannot be read.
+    /// Returns changes in their order; nil for a change that cannot be read.
     func changes(
         of user: User.ID,
         after number: Int64,
@@ -89,12 +87,12 @@ struct ChangeStore<Executor: PostgresExecutor> {
             ORDER BY number LIMIT \(limit)
             """
         ) { row in
-            // The stream of a user must get past a row that this release cannot read.
+            // A row that this release cannot read must not stop the user's stream.
             (number: try row.int64("number"), change: (try? NumberedChange(row: row))?.change)
         }
     }
 
-    /// Takes some that push has to be told of, for a while.
+    /// Claims changes that must be sent to push, until `end`.
     func claimUnsent(
         now: Date,
         until end: Date,
@@ -116,7 +114,7 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Notes that push knows of them, or that it is to be asked again.
+    /// Records that push has received the changes, or releases their claims.
     func settle(_ numbered: [NumberedChange], isSent: Bool) async throws {
         try await db.run(
             """
@@ -129,7 +127,7 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets changes of before; those that push has not taken a day later.
+    /// Deletes changes before `date`; those that push has not received are kept for another day.
     func delete(before date: Date) async throws {
         let longer = date.addingTimeInterval(-86_400)
         try await db.run(
@@ -146,7 +144,7 @@ struct ChangeStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A change on a network that push is to be told of.
+    /// A change that must be sent to push.
     static let change = SetAsideKind(
         "change",
         table: "changes",
@@ -159,10 +157,10 @@ extension SetAsideKind {
 
 extension ChangeStore.NumberedChange {
     fileprivate init(row: PostgresRow) throws {
-        let words = (kind: try row.string("kind"), list: try row.string("list"), id: try row.string("item_id"))
-        let list = NetworkEvent.List(rawValue: words.list)
-        guard let kind = ItemChange.Kind(rawValue: words.kind), list != nil || kind == .reauthenticate,
-            let id = ItemID(words.id)
+        let columns = (kind: try row.string("kind"), list: try row.string("list"), id: try row.string("item_id"))
+        let list = NetworkEvent.List(rawValue: columns.list)
+        guard let kind = ItemChange.Kind(rawValue: columns.kind), list != nil || kind == .reauthenticate,
+            let id = ItemID(columns.id)
         else { throw UnreadableRow("changes", "kind, list or item_id is unknown") }
         let item = try row.optionalJSON("item") == nil ? nil : row.decoded("item", as: Item.self)
         self.init(

@@ -4,25 +4,24 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// One list of somebody's on a network.
+/// A list of a user on a network.
 struct PolledListKey: Hashable, Sendable {
     var user: User.ID
     var network: Network
     var list: NetworkEvent.List
 }
 
-/// A watch as it is kept.
 struct PolledList: Sendable {
     var seen: SeenItems
     var hasBaseline: Bool
     var pause: Double
 }
 
-/// A watch that its holder polls at, until the claim ends.
+/// A polled list that an instance has claimed.
 struct ClaimedPoll: Sendable {
     var key: PolledListKey
     var polledList: PolledList
-    /// When the claim began, and when it ends.
+    /// The times at which the claim begins and ends.
     var begin: Date
     var end: Date
     /// Whether the user has an open stream or a push device.
@@ -35,7 +34,7 @@ struct PollStore<Executor: PostgresExecutor> {
 
     typealias List = PolledList
 
-    /// Has a list looked at from a time on, or never; as new where it was before.
+    /// Starts polling a list at a time, or never; an existing row is reset.
     func begin(_ key: PolledListKey, at due: Date?, pause: Double) async throws {
         try await db.run(
             """
@@ -73,9 +72,9 @@ struct PollStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// When the list is looked at next, and from when on it may be.
+    /// Sets when the list is polled next, and the time before which it must not be polled.
     ///
-    /// Where a hurry came during the look it stands, but for waiting until the list is free.
+    /// If `pollSoon` has changed the due time during the poll, that time stays, but not before `notBefore`.
     func reschedule(after poll: ClaimedPoll, until due: Date, notBefore: Date?, pause: Double) async throws {
         let key = poll.key
         try await db.run(
@@ -90,9 +89,9 @@ struct PollStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Has all lists of somebody looked at soon, and often for a while: he is there.
+    /// Makes all lists of a user due soon and resets their backoff, because the user is present.
     ///
-    /// None sooner after the last look than `pause`, however often he comes, and none before it is free.
+    /// A list is due at the earliest `pause` seconds after its last poll, and not before its `not_before`.
     func pollSoon(_ user: User.ID, now: Date, pause: Double) async throws {
         try await db.run(
             """
@@ -104,7 +103,7 @@ struct PollStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Has one list looked at as soon as it is free: something is said to be new.
+    /// Makes a list due as early as possible, because the network reports a change.
     func pollSoon(_ key: PolledListKey, now: Date) async throws {
         try await db.run(
             """
@@ -115,7 +114,6 @@ struct PollStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whether anything is to be looked at.
     func isDue(_ network: Network, now: Date) async throws -> Bool {
         try await db.one(
             "SELECT EXISTS (SELECT FROM polled_lists WHERE network = \(network.rawValue) AND due_at <= \(now)) AS is_due",
@@ -123,7 +121,7 @@ struct PollStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes some lists of a network that are due, those that have waited longest first, and puts them off meanwhile.
+    /// Claims due lists of a network until `end`, those that have waited longest first.
     func claim(
         _ network: Network,
         now: Date,
@@ -153,9 +151,9 @@ struct PollStore<Executor: PostgresExecutor> {
             }
         ) { row in
             let list = try row.string("list")
-            guard let known = NetworkEvent.List(rawValue: list) else { throw UnreadableRow("polled_lists", list) }
+            guard let knownList = NetworkEvent.List(rawValue: list) else { throw UnreadableRow("polled_lists", list) }
             let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
-            let key = PolledListKey(user: user, network: network, list: known)
+            let key = PolledListKey(user: user, network: network, list: knownList)
             return ClaimedPoll(
                 key: key,
                 polledList: try List(row: row),
@@ -166,16 +164,17 @@ struct PollStore<Executor: PostgresExecutor> {
         }
     }
 
-    /// How many polls a network's key has left, filled up to now; the row is locked until the transaction ends.
+    /// Returns the number of polls that a network's key has left at this time; locks the row until the transaction
+    /// ends.
     func budget(of network: Network, filledBy perHour: Double, now: Date) async throws -> Double {
         try await db.one(
             """
-            INSERT INTO poll_budgets AS known (network, polls, filled_at)
+            INSERT INTO poll_budgets AS existing (network, polls, filled_at)
             VALUES (\(network.rawValue), \(perHour / 60), \(now))
             ON CONFLICT ON CONSTRAINT poll_budgets_pkey DO UPDATE
             SET polls = LEAST(
                     \(perHour / 60),
-                    known.polls + GREATEST(0, extract(epoch FROM \(now) - known.filled_at)::double precision)
+                    existing.polls + GREATEST(0, extract(epoch FROM \(now) - existing.filled_at)::double precision)
                         * \(perHour / 3_600)
                 ),
                 filled_at = \(now)
@@ -191,7 +190,6 @@ struct PollStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A list of a user on a network that is polled.
     static let polledList = SetAsideKind(
         "polled_list",
         table: "polled_lists",

@@ -2,11 +2,10 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `user_presence`: the users who receive changes at once.
+/// The table `user_presence`: the users who can receive changes immediately.
 struct PresenceStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Notes that a user has a push device.
     func addDevice(of user: User.ID) async throws {
         try await db.run(
             """
@@ -17,7 +16,6 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Notes that a user has no push device any more.
     func removeDevices(of user: User.ID) async throws {
         try await db.run(
             """
@@ -37,16 +35,16 @@ struct PresenceStore<Executor: PostgresExecutor> {
         ) ?? false
     }
 
-    /// Notes that users have an open stream until a time, unless it is confirmed again.
+    /// Records that users have an open stream until `end`, unless a later time is recorded already.
     func confirmStreams(of users: [User.ID], until end: Date) async throws {
         try await db.run(
             """
-            INSERT INTO user_presence AS known (application_id, user_id, stream_until)
+            INSERT INTO user_presence AS existing (application_id, user_id, stream_until)
             SELECT application_id, user_id, \(end)::timestamptz
             FROM unnest(\(users.map(\.application)), \(users.map(\.user))) AS streaming (application_id, user_id)
             ORDER BY application_id, user_id
             ON CONFLICT ON CONSTRAINT user_presence_pkey DO UPDATE
-            SET stream_until = GREATEST(known.stream_until, excluded.stream_until)
+            SET stream_until = GREATEST(existing.stream_until, excluded.stream_until)
             """
         )
     }
@@ -57,7 +55,7 @@ struct PresenceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets users without a device whose last stream ended before a time.
+    /// Deletes users without a device whose last stream ended before a time.
     func delete(streamEndedBefore date: Date) async throws {
         try await db.run(
             """

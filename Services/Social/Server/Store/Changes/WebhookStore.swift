@@ -7,7 +7,6 @@ import Wire
 struct WebhookStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Whether it was taken before.
     func contains(_ hash: Data, of network: Network) async throws -> Bool {
         try await db.first(
             "SELECT FROM webhook_deliveries WHERE network = \(network.rawValue) AND hash = \(hash)",
@@ -24,11 +23,11 @@ struct WebhookStore<Executor: PostgresExecutor> {
         )
     }
 
-    func delete(takenBefore date: Date) async throws {
+    func delete(receivedBefore date: Date) async throws {
         try await db.run("DELETE FROM webhook_deliveries WHERE taken_at < \(date)")
     }
 
-    /// Who has linked an account.
+    /// Returns the users who have linked an account.
     func owners(of account: String, on network: Network) async throws -> [User.ID] {
         try await db.all(
             "SELECT application_id, user_id FROM accounts WHERE network = \(network.rawValue) AND native_id = \(account)"

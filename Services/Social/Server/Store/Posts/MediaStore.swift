@@ -3,7 +3,7 @@ import NIOCore
 import Postgres
 import SocialAPI
 
-/// The table `post_media`: files of posts for later, and of posts at once while a network fetches them.
+/// The table `post_media`: the files of scheduled posts, and of immediate posts while a network fetches them.
 struct MediaStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -34,7 +34,7 @@ struct MediaStore<Executor: PostgresExecutor> {
         return Dictionary(uniqueKeysWithValues: all)
     }
 
-    /// The type and the size in bytes of one file; nil where there is none.
+    /// Returns the type and the size in bytes of a file; nil if it does not exist.
     func describe(_ element: PostElement, of post: UUID) async throws -> (type: String, size: Int64)? {
         try await db.first(
             """
@@ -45,7 +45,7 @@ struct MediaStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// A part of one file; empty where the file is gone.
+    /// Returns a part of a file; empty if the file was deleted.
     func piece(of element: PostElement, of post: UUID, from offset: Int64, length: Int64) async throws -> [UInt8] {
         try await db.first(
             """
@@ -60,7 +60,7 @@ struct MediaStore<Executor: PostgresExecutor> {
         try await db.run("DELETE FROM post_media WHERE post_id = \(post)")
     }
 
-    /// Removes the files of posts at once from before a time.
+    /// Deletes the files of immediate posts from before a time.
     func deleteFetched(postedBefore date: Date) async throws {
         try await db.run(
             """

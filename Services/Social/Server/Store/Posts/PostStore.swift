@@ -4,19 +4,19 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// A post as it is kept, without its files.
+/// A row of `posts`, without its files.
 struct PostRecord: Sendable {
     var id: UUID
     var user: User.ID
     var draft: FeedDraft
-    /// Of an answer, the native id of the thread that it stands in.
+    /// The native id of the thread that a reply belongs to.
     var thread: String?
     var createdAt: Date
     var dueAt: Date
     var isScheduled: Bool
     var isDone = false
 
-    /// Whether another is the same post, but for its time.
+    /// Returns whether another post has the same content, apart from its time.
     func hasSameContent(_ other: PostRecord) -> Bool {
         func withoutTime(_ draft: FeedDraft) -> FeedDraft {
             var draft = draft
@@ -31,21 +31,21 @@ struct PostRecord: Sendable {
 struct PostStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What is known of the post: the one given, or the same from an attempt before.
+    /// Stores a post, or returns the one that an earlier attempt has stored.
     ///
-    /// One that is older than `expiry` is another by the same name, and goes.
+    /// A stored post from before `expiry` is a different one with the same id, and is deleted.
     func insert(_ post: PostRecord, expiry: Date) async throws -> PostRecord {
         try await db.run("DELETE FROM posts WHERE post_id = \(post.id) AND created_at < \(expiry) AND NOT is_scheduled")
         return try await db.one(
             """
-            INSERT INTO posts AS known (
+            INSERT INTO posts AS existing (
                 post_id, application_id, user_id, draft, thread, created_at, due_at, is_scheduled
             )
             VALUES (
                 \(post.id), \(post.user.application), \(post.user.user), \(PostgresJSON(encoding: post.draft)),
                 \(post.thread), \(post.createdAt), \(post.dueAt), \(post.isScheduled)
             )
-            ON CONFLICT ON CONSTRAINT posts_pkey DO UPDATE SET draft = known.draft
+            ON CONFLICT ON CONSTRAINT posts_pkey DO UPDATE SET draft = existing.draft
             RETURNING \(unsafe: columns)
             """,
             as: PostRecord.init(row:)
@@ -56,7 +56,7 @@ struct PostStore<Executor: PostgresExecutor> {
         try await db.first("SELECT \(unsafe: columns) FROM posts WHERE post_id = \(id)", as: PostRecord.init(row:))
     }
 
-    /// Takes some posts whose time has come, for a while, so that no other instance has them too.
+    /// Claims due posts until `end`, so that no other instance publishes them.
     func claimDue(
         now: Date,
         until end: Date,
@@ -76,13 +76,13 @@ struct PostStore<Executor: PostgresExecutor> {
         ).decoded(key: { [try $0.uuid("post_id").uuidString] }, as: PostRecord.init(row:))
     }
 
-    /// Notes that all of it is done; its files go.
+    /// Marks a post as done and deletes its files.
     func finish(_ id: UUID) async throws {
         try await db.run("UPDATE posts SET is_done = true, claimed_until = NULL WHERE post_id = \(id)")
         try await db.run("DELETE FROM post_media WHERE post_id = \(id)")
     }
 
-    /// Somebody's posts for later, and those of late, by their time.
+    /// Returns a user's scheduled posts and the recently published ones, by time.
     func scheduled(of user: User.ID, after: ScheduledPosition?, limit: Int) async throws -> [PostRecord] {
         try await db.all(
             """
@@ -95,8 +95,9 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many posts of a user wait, and how many bytes their files have; until the transaction ends, no other one of this
-    /// user counts them.
+    /// Returns the number of a user's waiting posts and the bytes of their files.
+    ///
+    /// An advisory lock keeps other transactions from counting the same user's posts until this one ends.
     func lockWaiting(of user: User.ID) async throws -> (posts: Int, bytes: Int) {
         try await db.run(
             """
@@ -113,8 +114,9 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many bytes of files the user's other posts at once have; until the transaction ends, no other transaction of this
-    /// user counts them.
+    /// Returns the bytes of files of the user's other immediate posts.
+    ///
+    /// An advisory lock keeps other transactions from counting the same user's files until this one ends.
     func lockFetched(of user: User.ID, except id: UUID) async throws -> Int {
         try await db.run(
             """
@@ -132,7 +134,7 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes back a post that nobody has begun to send; false where there is none.
+    /// Deletes a scheduled post that no instance has started to publish; returns false if there is none.
     func cancel(_ id: UUID, of user: User.ID, now: Date) async throws -> Bool {
         try await db.run(
             """
@@ -154,7 +156,6 @@ struct PostStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A post for later whose time has come.
     static let scheduledPost = SetAsideKind(
         "scheduled_post",
         table: "posts",
@@ -164,7 +165,6 @@ extension SetAsideKind {
     )
 }
 
-/// A place in the list of posts for later.
 struct ScheduledPosition: Codable, Sendable {
     var at: Date
     var id: UUID
@@ -194,7 +194,6 @@ extension PostgresJSON {
 }
 
 extension PostgresRow {
-    /// A column of JSON as what it was made of.
     func decoded<Value: Decodable>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
         try WireJSON.decoder().decode(type, from: Data(json(column).utf8))
     }

@@ -4,13 +4,13 @@ import ServiceHost
 import SocialAPI
 import Wire
 
-/// A post's part on one network, as it is kept.
+/// A row of `publications`: the part of a post on one network.
 struct PublicationRecord: Sendable {
     enum State: String, Sendable {
         case waiting
-        /// The request that people see the result of may be on its way.
+        /// The request that publishes the post may be in progress.
         case sent
-        /// It was on its way, and nobody knows what came of it.
+        /// The request was sent, and its outcome is unknown.
         case unknown
         case done
     }
@@ -20,16 +20,16 @@ struct PublicationRecord: Sendable {
     var state: State
     var prepared: PreparedPost?
     var result: PostResult?
-    /// How often it was looked for in vain.
+    /// The number of lookups that did not find the post.
     var lookups: Int
-    /// When the request that people see the result of was last sent.
+    /// The time when the request that publishes the post was last sent.
     var sentAt: Date?
-    /// The post's elements, and whether the network takes each; empty for replies, and rows of earlier releases.
+    /// The post's elements, and whether the network accepts each; empty for replies, and rows of earlier releases.
     var parts: [PostElement: Bool] = [:]
 
-    /// The result as a client sees it, with what became of each element; nil while there is none.
+    /// The result for the client, with the status of each element; nil if there is none yet.
     ///
-    /// What may have been posted and is still looked for counts as unknown.
+    /// A post that may have been published and is still looked up counts as unknown.
     var report: PostResult? {
         let isUnknown = state == .sent || state == .unknown
         guard var report = result ?? (isUnknown ? Publisher.unknown : nil) else { return nil }
@@ -37,7 +37,7 @@ struct PublicationRecord: Sendable {
         return report
     }
 
-    /// As it names the row where the row is set aside.
+    /// The key of the row when it is set aside.
     var key: [String] { [post.uuidString, network.rawValue] }
 }
 
@@ -45,15 +45,15 @@ struct PublicationRecord: Sendable {
 struct PublicationStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What is known of the delivery: a new one, or the same from an attempt before.
+    /// Stores a publication, or returns the one that an earlier attempt has stored.
     ///
     /// - Parameters:
-    ///   - post: the post.
-    ///   - network: where it is delivered to.
-    ///   - parts: the post's elements, and whether the network takes each; an earlier attempt's are kept.
-    ///   - now: the time of a new one.
-    /// - Returns: the delivery.
-    /// - Throws: what the database throws.
+    ///   - post: The post's id.
+    ///   - network: The network to publish on.
+    ///   - parts: The post's elements, and whether the network accepts each; those of an earlier attempt are kept.
+    ///   - now: The time of a new publication.
+    /// - Returns: The publication.
+    /// - Throws: Errors of the database.
     func begin(
         _ post: UUID,
         on network: Network,
@@ -63,10 +63,10 @@ struct PublicationStore<Executor: PostgresExecutor> {
         let parts = try parts.isEmpty ? nil : PostgresJSON(encoding: parts)
         return try await db.one(
             """
-            INSERT INTO publications AS known (post_id, network, changed_at, parts)
+            INSERT INTO publications AS existing (post_id, network, changed_at, parts)
             VALUES (\(post), \(network.rawValue), \(now), \(parts))
             ON CONFLICT ON CONSTRAINT publications_pkey DO UPDATE
-            SET changed_at = known.changed_at, parts = coalesce(known.parts, EXCLUDED.parts)
+            SET changed_at = existing.changed_at, parts = coalesce(existing.parts, EXCLUDED.parts)
             RETURNING \(unsafe: columns)
             """,
             as: PublicationRecord.init(row:)
@@ -89,7 +89,7 @@ struct PublicationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Moves on from one state to another; false where somebody else has moved it.
+    /// Changes the state; returns false if another process has changed it before.
     func move(
         _ publication: PublicationRecord,
         from old: PublicationRecord.State,
@@ -107,9 +107,9 @@ struct PublicationStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Takes some whose outcome has been unknown for a while, and counts the look that is taken.
+    /// Claims publications whose outcome has been unknown for a while, and counts the lookup.
     ///
-    /// The first look is after `pause` seconds, each further one after twice as long.
+    /// The first lookup is due after `pause` seconds; the pause doubles with each further one.
     func claimUnknown(
         pausing pause: Double,
         now: Date,
@@ -134,12 +134,12 @@ struct PublicationStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A post on one network of which it is not known whether the network took it.
+    /// A publication whose outcome is unknown.
     static let publication = SetAsideKind(
         "publication",
         table: "publications",
         key: ["post_id": "uuid", "network": "text"],
-        // The attempt was no look, and the next one is due when the row's retry is.
+        // The failed attempt was no lookup; the next one is due when the row's retry is due.
         postponing: "changed_at = '-infinity', lookups = lookups - 1",
         pending: "t.state IN ('sent', 'unknown')",
         dropping: .set("state = 'done', changed_at = now()")
@@ -151,13 +151,13 @@ private let columns = "post_id, network, state, prepared, result, lookups, sent_
 extension PublicationRecord {
     fileprivate init(row: PostgresRow) throws {
         let (network, state) = (try row.string("network"), try row.string("state"))
-        guard let known = Network(rawValue: network), let stands = State(rawValue: state) else {
+        guard let knownNetwork = Network(rawValue: network), let knownState = State(rawValue: state) else {
             throw UnreadableRow("publications", "\(network) \(state)")
         }
         self.init(
             post: try row.uuid("post_id"),
-            network: known,
-            state: stands,
+            network: knownNetwork,
+            state: knownState,
             prepared: try row.optionalJSON("prepared") == nil ? nil : row.decoded("prepared"),
             result: try row.optionalJSON("result") == nil ? nil : row.decoded("result"),
             lookups: try row.int("lookups"),

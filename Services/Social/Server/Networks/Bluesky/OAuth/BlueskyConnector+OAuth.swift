@@ -3,7 +3,7 @@ import OAuth1
 import SocialAPI
 import Wire
 
-/// The AT Protocol's OAuth: requests that are pushed before anybody is sent to a page, and tokens that are bound to a key.
+/// The AT Protocol's OAuth: pushed authorization requests, and tokens that are bound to a key (DPoP).
 extension BlueskyConnector: OAuthConnector {
     private var directory: BlueskyDirectory {
         BlueskyDirectory(
@@ -27,13 +27,16 @@ extension BlueskyConnector: OAuthConnector {
             "state": request.state, "code_challenge": OAuth2.challenge(request.verifier),
             "code_challenge_method": "S256", "login_hint": identity?.handle ?? identity?.did,
         ])
-        let named = try client.fields(for: server.issuer, now: calls.now())
-        let (pushed, _) = try await calls(by: bound).json(.form(server.pushing, named + form))
-        guard let place = pushed["request_uri"]?.nonEmpty else {
-            throw NetworkError(.transient, "the account's server does not keep the request")
+        let clientFields = try client.fields(for: server.issuer, now: calls.now())
+        let (pushed, _) = try await calls(by: bound).json(.form(server.pushing, clientFields + form))
+        guard let requestURI = pushed["request_uri"]?.nonEmpty else {
+            throw NetworkError(.transient, "the account's server returned no request URI")
         }
         let payload = ["key": bound.text, "issuer": server.issuer, "did": identity?.did].compactMapValues { $0 }
-        return Authorization(url: server.page.adding(["client_id": client.id, "request_uri": place]), payload: payload)
+        return Authorization(
+            url: server.page.adding(["client_id": client.id, "request_uri": requestURI]),
+            payload: payload
+        )
     }
 
     private func identity(_ request: AuthorizationRequest) async throws -> BlueskyIdentity? {
@@ -41,7 +44,9 @@ extension BlueskyConnector: OAuthConnector {
         return try await directory.identity(of: id)
     }
 
-    /// Whose account it is says the token's answer, and that this server may say so says the account's own document: else
+    /// Exchanges a code for tokens.
+    ///
+    /// The token response names the account. The account's own document must name this server as its issuer; otherwise
     /// any server could grant access to any account.
     func complete(
         _ query: [String: String],
@@ -51,7 +56,7 @@ extension BlueskyConnector: OAuthConnector {
         let code = try OAuth2.code(query)
         guard let issuer = authorization.payload["issuer"], query["iss"] == issuer,
             let bound = authorization.payload["key"].flatMap(DPoPKey.init(text:))
-        else { throw NetworkError(.permission, "another server than the account's has answered", code: "iss") }
+        else { throw NetworkError(.permission, "the response is not from the account's server", code: "iss") }
         let client = try BlueskyOAuthClient(callback: request.callback, key)
         let server = try await directory.server(issuer: issuer)
         let form = [FormField]([
@@ -61,11 +66,11 @@ extension BlueskyConnector: OAuthConnector {
         let (json, _) = try await calls(by: bound)
             .json(.form(server.tokens, try client.fields(for: issuer, now: calls.now()) + form))
         guard let did = json["sub"]?.nonEmpty, authorization.payload["did"].map({ $0 == did }) ?? true else {
-            throw NetworkError(.permission, "access was granted to another account", code: "sub")
+            throw NetworkError(.permission, "access was granted to a different account", code: "sub")
         }
         let identity = try await directory.identity(of: did)
         guard try await directory.server(of: identity.pds).issuer == issuer else {
-            throw NetworkError(.permission, "the server may not grant access to this account", code: "iss")
+            throw NetworkError(.permission, "the server is not the account's authorization server", code: "iss")
         }
         var tokens = try Self.tokens(granted: json, now: calls.now())
         tokens.others = ["dpop": bound.text]
@@ -81,9 +86,9 @@ extension BlueskyConnector: OAuthConnector {
         )
     }
 
-    // MARK: Accounts that were linked so
+    // MARK: Accounts linked with OAuth
 
-    /// Asks for an account: with its key where its tokens are bound to one.
+    /// Returns the HTTP calls for an account, with its DPoP key if its tokens are bound to a key.
     func calls(of account: NetworkAccount) -> NetworkCalls {
         Self.key(of: account).map { calls(by: $0, token: account.tokens.access) } ?? calls
     }
@@ -92,10 +97,10 @@ extension BlueskyConnector: OAuthConnector {
         account.tokens.others?["dpop"].flatMap(DPoPKey.init(text:))
     }
 
-    /// What follows tokens that are bound to a key, which stays the same.
+    /// Renews tokens that are bound to a key; the key stays the same.
     func renewed(_ account: NetworkAccount, _ bound: DPoPKey) async throws -> NetworkTokens {
         guard let refresh = account.tokens.refresh else {
-            throw NetworkError(.auth, "the grant is over", code: "invalid_grant")
+            throw NetworkError(.auth, "the grant has expired", code: "invalid_grant")
         }
         let (json, _) = try await post(
             account,
@@ -114,16 +119,16 @@ extension BlueskyConnector: OAuthConnector {
     private func post(
         _ account: NetworkAccount,
         _ bound: DPoPKey,
-        at place: String,
+        at endpoint: String,
         _ form: KeyValuePairs<String, String?>
     ) async throws -> (json: JSONValue, budget: Budget?) {
-        guard let url = account.details[place], let issuer = account.details["issuer"],
+        guard let url = account.details[endpoint], let issuer = account.details["issuer"],
             let callback = account.details["callback"]
-        else { throw NetworkError(.auth, "nobody knows who granted access", code: "invalid_grant") }
+        else { throw NetworkError(.auth, "the account's authorization server is unknown", code: "invalid_grant") }
         let client = try BlueskyOAuthClient(callback: callback, key)
-        let named = try client.fields(for: issuer, now: calls.now())
-        let answer = try await calls(by: bound).send(.form(url, named + [FormField](form)))
-        return (answer.json ?? .null, answer.budget)
+        let clientFields = try client.fields(for: issuer, now: calls.now())
+        let response = try await calls(by: bound).send(.form(url, clientFields + [FormField](form)))
+        return (response.json ?? .null, response.budget)
     }
 
     private func calls(by bound: DPoPKey, token: String? = nil) -> NetworkCalls {
@@ -132,7 +137,7 @@ extension BlueskyConnector: OAuthConnector {
 
     private static func tokens(granted json: JSONValue, now: Date) throws -> NetworkTokens {
         guard json["token_type"]?.text?.lowercased() == "dpop" else {
-            throw NetworkError(.transient, "the account's server gives tokens that are bound to no key")
+            throw NetworkError(.transient, "the account's server returned tokens that are not bound to a key")
         }
         return try NetworkTokens(oauth: json, now: now)
     }

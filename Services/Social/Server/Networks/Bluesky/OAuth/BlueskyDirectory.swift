@@ -2,16 +2,16 @@ import Foundation
 import OAuth1
 import Wire
 
-/// Who an account of the AT Protocol is, by its own document.
+/// An account of the AT Protocol according to its DID document.
 struct BlueskyIdentity: Hashable, Sendable {
     var did: String
-    /// As the document has it; nobody has said yet that it leads back here.
+    /// The handle in the document, which does not prove yet that the handle leads back to the account.
     var handle: String?
-    /// Where its data is.
+    /// The URL of the PDS with the account's data.
     var pds: String
 }
 
-/// Who lets applications act for the accounts of a PDS.
+/// The authorization server for the accounts of a PDS.
 struct BlueskyServer: Hashable, Sendable {
     var issuer: String
     var pushing: String
@@ -20,25 +20,27 @@ struct BlueskyServer: Hashable, Sendable {
     var revocation: String?
 }
 
-/// Finds out where an account is, and who grants access to it.
+/// Finds the PDS and the authorization server of an account.
 struct BlueskyDirectory: Sendable {
     let calls: NetworkCalls
-    /// Who is asked for handles.
+    /// The URL of the server that resolves handles.
     let resolver: String
-    /// The register of `did:plc`.
+    /// The URL of the register of `did:plc`.
     let register: String
 
-    /// An account by its handle or DID.
+    /// Returns an account by its handle or DID.
     ///
-    /// - Throws: `notFound` for a handle of nobody; `invalid` for one that its account does not have.
+    /// - Throws: `notFound` for a handle without an account; `invalid` for a handle that its account does not name.
     func identity(of name: String) async throws -> BlueskyIdentity {
         if name.hasPrefix("did:") { return try await identity(did: name) }
         let handle = name.drop { $0 == "@" }.lowercased()
         guard handle.utf8.count <= 253,
             handle.wholeMatch(of: /([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*/) != nil
-        else { throw NetworkError(.invalid, "a handle is given like alice.bsky.social", code: "invalid_handle") }
+        else {
+            throw NetworkError(.invalid, "a handle is a domain name such as alice.bsky.social", code: "invalid_handle")
+        }
         let identity = try await identity(did: try await did(of: handle))
-        // A name that leads to somebody who does not bear it is not his.
+        // A handle only counts if the account's own document names it.
         guard identity.handle?.lowercased() == handle else {
             throw NetworkError(.invalid, "the account does not have this handle", code: "invalid_handle")
         }
@@ -50,12 +52,13 @@ struct BlueskyDirectory: Sendable {
         do {
             if let did = try await calls.json(.get(url)).json["did"]?.nonEmpty { return did }
         } catch let error as NetworkError where [.invalid, .notFound, .transient].contains(error.kind) {
-            // Then its own host may say whose it is.
+            // The handle's own host is tried next.
         }
-        let said = try? await calls.send(.get("https://\(handle)/.well-known/atproto-did"))  // silence is an answer too
-        let did = said?.text.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        // The error is ignored: without a response there is no DID, which is reported below.
+        let response = try? await calls.send(.get("https://\(handle)/.well-known/atproto-did"))
+        let did = response?.text.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         guard did.hasPrefix("did:"), did.utf8.count <= 2_048 else {
-            throw NetworkError(.notFound, "there is no account of this handle", code: "invalid_handle")
+            throw NetworkError(.notFound, "there is no account with this handle", code: "invalid_handle")
         }
         return did
     }
@@ -67,17 +70,17 @@ struct BlueskyDirectory: Sendable {
         } else if let host = did.wholeMatch(of: /did:web:([A-Za-z0-9.-]+)/)?.output.1 {
             url = "https://\(host)/.well-known/did.json"
         } else {
-            throw NetworkError(.invalid, "a DID is did:plc or did:web", code: "invalid_did")
+            throw NetworkError(.invalid, "a DID must start with did:plc: or did:web:", code: "invalid_did")
         }
         let (document, _) = try await calls.json(.get(url))
         guard document["id"]?.text == did, let pds = Self.pds(document) else {
-            throw NetworkError(.transient, "the account's document does not say where its data is")
+            throw NetworkError(.transient, "the account's document names no PDS")
         }
         let names = document["alsoKnownAs"].list.compactMap(\.text).filter { $0.hasPrefix("at://") }
         return BlueskyIdentity(did: did, handle: names.first.map { String($0.dropFirst(5)) }, pds: pds)
     }
 
-    /// Where an account's own document says that its data is.
+    /// Returns the URL of the PDS in an account's document.
     static func pds(_ document: JSONValue?) -> String? {
         (document?["service"]).list
             .first { $0["id"]?.text?.hasSuffix("#atproto_pds") == true }
@@ -85,34 +88,34 @@ struct BlueskyDirectory: Sendable {
             .map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
     }
 
-    /// Who grants access to a PDS: itself, or who it says (RFC 9728, RFC 8414).
+    /// Returns the authorization server of a PDS: the one that it names, or the PDS itself (RFC 9728, RFC 8414).
     func server(of pds: String) async throws -> BlueskyServer {
         var issuer = pds
         do {
             let (resource, _) = try await calls.json(.get("\(pds)/.well-known/oauth-protected-resource"))
             issuer = resource["authorization_servers"].list.first?.link ?? pds
         } catch let error as NetworkError where error.kind == .notFound {
-            // Then it is such a server itself, as bsky.social is.
+            // The PDS is its own authorization server, as bsky.social is.
         }
         return try await server(issuer: issuer)
     }
 
-    /// What a server says of itself.
+    /// Returns the metadata of an authorization server.
     func server(issuer: String) async throws -> BlueskyServer {
-        let (said, _) = try await calls.json(.get("\(issuer)/.well-known/oauth-authorization-server"))
-        guard said["issuer"]?.text == issuer else {
-            throw NetworkError(.transient, "the account's server says that it is another")
+        let (metadata, _) = try await calls.json(.get("\(issuer)/.well-known/oauth-authorization-server"))
+        guard metadata["issuer"]?.text == issuer else {
+            throw NetworkError(.transient, "the account's server names a different issuer")
         }
-        guard let pushing = said["pushed_authorization_request_endpoint"]?.link,
-            let page = said["authorization_endpoint"]?.link, let tokens = said["token_endpoint"]?.link,
-            said["dpop_signing_alg_values_supported"].list.contains(.string("ES256"))
-        else { throw NetworkError.unsupported("the account's server lets no applications in this way") }
+        guard let pushing = metadata["pushed_authorization_request_endpoint"]?.link,
+            let page = metadata["authorization_endpoint"]?.link, let tokens = metadata["token_endpoint"]?.link,
+            metadata["dpop_signing_alg_values_supported"].list.contains(.string("ES256"))
+        else { throw NetworkError.unsupported("the account's server does not support this kind of authorization") }
         return BlueskyServer(
             issuer: issuer,
             pushing: pushing,
             page: page,
             tokens: tokens,
-            revocation: said["revocation_endpoint"]?.link
+            revocation: metadata["revocation_endpoint"]?.link
         )
     }
 }

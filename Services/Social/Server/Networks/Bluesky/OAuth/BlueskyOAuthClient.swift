@@ -5,47 +5,48 @@ import OAuth1
 import ServiceHost
 import Wire
 
-/// What the AT Protocol's servers know this deployment by: the address of a document about it, which is served here.
+/// The OAuth client that this deployment is for the AT Protocol's servers.
 ///
-/// On a developer's machine, which no server can ask, it is a name with all that such a document would say.
+/// Its id is the URL of a metadata document that is served here. On a developer's machine, which no server can reach,
+/// the id is a localhost URL that contains the metadata.
 struct BlueskyOAuthClient: Sendable {
     static let scopes = "atproto transition:generic transition:chat.bsky"
-    /// Below `/networks/bluesky/`.
+    /// The path below `/networks/bluesky/`.
     private static let document = "client-metadata.json"
 
     let id: String
     private let callback: String
-    /// `BLUESKY_CLIENT_SECRET`, by which servers let sessions last longer than those of apps without a key.
+    /// `BLUESKY_CLIENT_SECRET`: servers allow longer sessions for clients with a key.
     private let key: P256.Signing.PrivateKey?
 
-    /// - Throws: `unsupported` where no server could know us.
+    /// - Throws: `unsupported` if `callback` is not a URL from which servers can identify the client.
     init(callback: String, _ application: ApplicationKey) throws {
         self.callback = callback
-        guard let origin = HTTPOrigin(callback) else { throw NetworkError.unsupported("PUBLIC_URL is no address") }
+        guard let origin = HTTPOrigin(callback) else { throw NetworkError.unsupported("PUBLIC_URL is not a valid URL") }
         if origin.isSecure {
             id = application.id ?? callback.replacing(/callback$/, with: Self.document)
-            // One that is no key was refused at the start.
+            // A malformed key was rejected at startup.
             key = application.secret.flatMap { try? P256.Signing.PrivateKey(pemRepresentation: $0) }
         } else if ["127.0.0.1", "[::1]"].contains(origin.host) {
             id = "http://localhost".adding(["redirect_uri": callback, "scope": Self.scopes])
             key = nil
         } else {
-            throw NetworkError.unsupported("Bluesky lets nobody in by way of a server without https (PUBLIC_URL)")
+            throw NetworkError.unsupported("Bluesky requires a PUBLIC_URL with https")
         }
     }
 
-    /// `BLUESKY_CLIENT_SECRET`: a P-256 private key, PEM.
+    /// Returns `BLUESKY_CLIENT_SECRET`: a P-256 private key in PEM format.
     ///
-    /// - Throws: `SettingError` for what is none.
+    /// - Throws: `SettingError` for a value that is not such a key.
     static func key(_ configuration: ConfigReader) throws -> String? {
         guard let pem = try configuration.key("BLUESKY_CLIENT_SECRET") else { return nil }
         guard (try? P256.Signing.PrivateKey(pemRepresentation: pem)) != nil else {
-            throw SettingError("BLUESKY_CLIENT_SECRET", "is no private key of P-256 in PEM")
+            throw SettingError("BLUESKY_CLIENT_SECRET", "is not a P-256 private key in PEM format")
         }
         return pem
     }
 
-    /// The document that the address leads to; nil where there is no need of one.
+    /// The client's metadata document; nil if the id contains the metadata.
     var metadata: JSONValue? {
         get throws {
             guard id.hasPrefix("https://") else { return nil }
@@ -70,10 +71,10 @@ struct BlueskyOAuthClient: Sendable {
         }
     }
 
-    /// What says to a server which client asks, and proves it where there is a key (RFC 7523).
+    /// Returns the form fields that identify the client, with a proof if there is a key (RFC 7523).
     func fields(for issuer: String, now: Date) throws -> [FormField] {
-        let named = [FormField("client_id", id)]
-        guard let key else { return named }
+        let clientID = [FormField("client_id", id)]
+        guard let key else { return clientID }
         let at = Int64(now.timeIntervalSince1970)
         let assertion = try key.token(
             ["kid": .string(try key.publicKey.thumbprint)],
@@ -82,7 +83,7 @@ struct BlueskyOAuthClient: Sendable {
                 "exp": .integer(at + 60), "jti": .string(UUID().uuidString),
             ]
         )
-        return named + [
+        return clientID + [
             FormField("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
             FormField("client_assertion", assertion),
         ]

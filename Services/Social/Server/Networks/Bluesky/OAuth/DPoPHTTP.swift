@@ -5,11 +5,11 @@ import NIOCore
 import ServiceHost
 import Wire
 
-/// Asks with the proof of a key, and with a nonce where a server wants one.
+/// Sends requests with a proof of possession of a key (DPoP), and with a nonce if the server requires one.
 struct DPoPHTTP: NetworkHTTP {
     let http: any NetworkHTTP
     let key: DPoPKey
-    /// The token that is bound to the key; a request that bears it bears it as such.
+    /// The token that is bound to the key; a request with this token uses the `DPoP` scheme.
     let token: String?
     let nonces: DPoPNonces
     let now: @Sendable () -> Date
@@ -17,11 +17,11 @@ struct DPoPHTTP: NetworkHTTP {
     func mayConnect(_ url: String) -> Bool { http.mayConnect(url) }
 
     func send(_ request: NetworkRequest) async throws -> NetworkResponse {
-        let known = nonces[request.url]
-        let response = try await http.send(proven(request, nonce: known))
+        let lastNonce = nonces[request.url]
+        let response = try await http.send(proven(request, nonce: lastNonce))
         nonces.note(response.headers, of: request.url)
-        // What was refused for its nonce was not done: it is asked once more, also where it writes.
-        guard response.wantsNonce, let fresh = nonces[request.url], fresh != known else { return response }
+        // A request that was rejected because of its nonce had no effect, so it is sent again even if it writes.
+        guard response.wantsNonce, let fresh = nonces[request.url], fresh != lastNonce else { return response }
         let again = try await http.send(proven(request, nonce: fresh))
         nonces.note(again.headers, of: request.url)
         return again
@@ -35,37 +35,38 @@ struct DPoPHTTP: NetworkHTTP {
 
     private func proven(_ request: NetworkRequest, nonce: String?) throws -> NetworkRequest {
         var request = request
-        let bears = token.map { request.headers[.authorization] == "Bearer \($0)" } ?? false
-        let proof = try key.proof(of: request, token: bears ? token : nil, nonce: nonce, now: now())
-        if bears, let token { request.headers[.authorization] = "DPoP \(token)" }
+        let hasToken = token.map { request.headers[.authorization] == "Bearer \($0)" } ?? false
+        let proof = try key.proof(of: request, token: hasToken ? token : nil, nonce: nonce, now: now())
+        if hasToken, let token { request.headers[.authorization] = "DPoP \(token)" }
         return request.with("DPoP", proof)
     }
 }
 
-/// What servers want to see in the next proof, each its own.
+/// The nonces that servers require in the next proof, by origin.
 final class DPoPNonces: Sendable {
     private static let capacity = 4_096
 
-    private let known = Lock<[HTTPOrigin: String]>([:])
+    private let nonces = Lock<[HTTPOrigin: String]>([:])
 
     subscript(url: String) -> String? {
-        HTTPOrigin(url).flatMap { origin in known.withLock { $0[origin] } }
+        HTTPOrigin(url).flatMap { origin in nonces.withLock { $0[origin] } }
     }
 
     fileprivate func note(_ headers: HTTPFields, of url: String) {
         guard let name = HTTPField.Name("DPoP-Nonce"), let nonce = headers[name], let origin = HTTPOrigin(url) else {
             return
         }
-        known.withLock { known in
-            // They last for minutes: who is forgotten is asked with none, and says what it wants.
-            if known.count >= Self.capacity { known.removeAll() }
-            known[origin] = nonce
+        nonces.withLock { nonces in
+            // Nonces are valid for minutes. Without one, a server rejects the request and sends the nonce that it
+            // requires.
+            if nonces.count >= Self.capacity { nonces.removeAll() }
+            nonces[origin] = nonce
         }
     }
 }
 
 extension NetworkResponse {
-    /// Whether it was refused for want of a nonce (RFC 9449, sections 8 and 9).
+    /// Whether the request was rejected for lack of a nonce (RFC 9449, sections 8 and 9).
     fileprivate var wantsNonce: Bool {
         guard status == 400 || status == 401 else { return false }
         let challenge = headers[.wwwAuthenticate] ?? ""

@@ -3,26 +3,27 @@ import Foundation
 import HTTPTypes
 import Wire
 
-/// A key that tokens are bound to: who has a token and not the key has nothing (DPoP, RFC 9449).
+/// A key to which tokens are bound, so that a token is useless without the key (DPoP, RFC 9449).
 ///
-/// It is made for one account, and kept with that account's tokens.
+/// The key is created for one account and stored with its tokens.
 struct DPoPKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
     init() { key = P256.Signing.PrivateKey() }
 
-    /// Nil for what is no key.
+    /// Returns nil for a text that is not a key.
     init?(text: String) {
         guard let bytes = Base64URL.decode(text), let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
-        else { return nil }  // of a row that another version wrote
+        else { return nil }  // Another release wrote the row.
         self.key = key
     }
 
-    /// To be kept; a secret.
+    /// The private key as text to store; a secret.
     var text: String { Base64URL.encode(key.rawRepresentation) }
 
-    /// Says that who asks this has the key: for this one request, the access token that goes with it if one does, and
-    /// what the server wanted to see in it.
+    /// Returns a proof that the sender has the key.
+    ///
+    /// The proof is valid for this request only, with its access token and the server's nonce if there are any.
     func proof(of request: NetworkRequest, token: String?, nonce: String?, now: Date) throws -> String {
         let claims: [String: JSONValue?] = [
             "jti": .string(UUID().uuidString), "htm": .string(request.method.rawValue),
@@ -35,7 +36,7 @@ struct DPoPKey: Sendable {
 }
 
 extension P256.Signing.PrivateKey {
-    /// A JSON web token, signed by ES256 (RFC 7515, RFC 7518).
+    /// Returns a JSON web token, signed with ES256 (RFC 7515, RFC 7518).
     func token(_ header: [String: JSONValue], _ claims: [String: JSONValue]) throws -> String {
         let head = header.merging(["alg": .string("ES256")]) { $1 }
         let parts = try [head, claims].map { Base64URL.encode(try JSONValue.object($0).compact()) }
@@ -45,7 +46,7 @@ extension P256.Signing.PrivateKey {
 }
 
 extension P256.Signing.PublicKey {
-    /// As a JSON web key, with no more in it than the key (RFC 7517).
+    /// The JSON web key with its required members only (RFC 7517).
     var jwk: JSONValue {
         .object([
             "kty": .string("EC"), "crv": .string("P-256"),
@@ -54,7 +55,7 @@ extension P256.Signing.PublicKey {
         ])
     }
 
-    /// What the key is called by who knows nothing but the key (RFC 7638).
+    /// The thumbprint of the key (RFC 7638).
     var thumbprint: String {
         get throws { Base64URL.encode(Data(SHA256.hash(data: try jwk.compact()))) }
     }
