@@ -70,9 +70,8 @@ def walk(url):
     registered = successful(register.sync_detailed(client=anonymous, body=registration))
     signed_in = successful(login.sync_detailed(client=anonymous, body=models.Login(username=name, password=PASSWORD)))
     assert signed_in.user_id == registered.user_id, "login and registration name different users"
-    renewed = successful(
-        refresh_session.sync_detailed(client=anonymous, body=models.RefreshRequest(refresh_token=signed_in.refresh_token))
-    )
+    refresh = models.RefreshRequest(refresh_token=signed_in.refresh_token)
+    renewed = successful(refresh_session.sync_detailed(client=anonymous, body=refresh))
     assert renewed.jwt != signed_in.jwt, "the refresh returned the same jwt"
     client = AuthenticatedClient(base_url=url, token=renewed.jwt)
 
