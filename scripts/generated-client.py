@@ -62,7 +62,7 @@ def walk(url):
     from roost_client.api.conversations import create_conversation
     from roost_client.api.messages import list_messages, send_message
     from roost_client.api.photos import create_post, get_post, like_post, upload_image
-    from roost_client.api.sessions import login, refresh
+    from roost_client.api.sessions import login, refresh_session
 
     anonymous = Client(base_url=url)
     name = f"generated-{secrets.token_hex(6)}"
@@ -70,15 +70,14 @@ def walk(url):
     registered = successful(register.sync_detailed(client=anonymous, body=registration))
     signed_in = successful(login.sync_detailed(client=anonymous, body=models.Login(username=name, password=PASSWORD)))
     assert signed_in.user_id == registered.user_id, "login and registration name different users"
-    renewed = successful(
-        refresh.sync_detailed(client=anonymous, body=models.Refresh(refresh_token=signed_in.refresh_token))
-    )
+    refresh = models.RefreshRequest(refresh_token=signed_in.refresh_token)
+    renewed = successful(refresh_session.sync_detailed(client=anonymous, body=refresh))
     assert renewed.jwt != signed_in.jwt, "the refresh returned the same jwt"
     client = AuthenticatedClient(base_url=url, token=renewed.jwt)
 
-    draft = models.ConversationDraft(label="Sunday walk", type_=models.ConversationType.GROUP)
+    draft = models.NewConversation(label="Sunday walk", type_=models.ConversationType.GROUP)
     conversation = successful(create_conversation.sync_detailed(client=client, body=draft))
-    message = models.MessageDraft(data="Shall we?", client_message_id=secrets.token_hex(8))
+    message = models.NewMessage(data="Shall we?", client_message_id=secrets.token_hex(8))
     sent = successful(send_message.sync_detailed(conversation.token, client=client, body=message))
     assert sent.data == "Shall we?", sent
     messages = successful(list_messages.sync_detailed(conversation.token, client=client)).messages
@@ -87,8 +86,8 @@ def walk(url):
     photo = types.File(payload=io.BytesIO(PHOTO.read_bytes()), file_name=PHOTO.name, mime_type="image/jpeg")
     raw = successful(upload_image.sync_detailed(client=client, body=photo))
     photo.payload.seek(0)
-    form = successful(upload_image.sync_detailed(client=client, body=models.ImageForm(file=photo)))
-    post = models.PostDraft(text="On the way #walk", upload_ids=[raw.upload_id, form.upload_id])
+    form = successful(upload_image.sync_detailed(client=client, body=models.ImageUploadForm(file=photo)))
+    post = models.NewPost(text="On the way #walk", upload_ids=[raw.upload_id, form.upload_id])
     created = successful(create_post.sync_detailed(client=client, body=post))
     liked = successful(like_post.sync_detailed(created.post_id, client=client))
     assert liked.is_liked and liked.like_count == 1, liked

@@ -22,13 +22,13 @@ PASSWORD = "correct horse battery staple"
 
 # These take the ground from under all that follows: their session, their membership, the token of the conversation.
 # They have a run of their own, each with an account of its own.
-PARTING = ["logout", "deleteMe", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
+PARTING = ["logout", "deleteAccount", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
 
 # These go on for as long as somebody listens.
-ENDLESS = ["streamPosts", "streamHome", "streamSocial"]
+ENDLESS = ["streamPosts", "streamHomeFeed", "streamNetworkChanges"]
 
 # These ask a network that the request names, and none is at names that are made up.
-ASKING = ["linkNetwork", "authorizeNetwork"]
+ASKING = ["linkNetwork", "startNetworkAuthorization"]
 
 # These speak tus, which refuses in its own ways (412, headers it does not know are none of its business); tus-journey.py
 # holds them to it.
@@ -107,7 +107,7 @@ class Scene:
             ("markMessageRead", "path.id", "messages"),
             ("endSession", "path.id", "sessions"),
             ("removeDevice", "path.id", "devices"),
-            ("showSubscription", "path.broadcaster", "broadcasters"),
+            ("getSubscription", "path.broadcaster", "broadcasters"),
             ("updateSubscription", "path.broadcaster", "broadcasters"),
         ):
             lines.append(
