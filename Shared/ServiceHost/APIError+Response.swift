@@ -2,6 +2,7 @@ import Foundation
 package import HTTPTypes
 package import Hummingbird
 import NIOCore
+import NIOHTTP1
 import Postgres
 import ServiceClient
 package import Wire
@@ -36,6 +37,9 @@ extension APIError {
             self = .unavailable("the database")
         case is NIOTooManyBytesError:
             self = APIError(.tooLarge, "body_too_large", "the body is too large")
+        case is HTTPParserError:
+            // NIO reports a client that closes its connection within a body in this way. The service has not failed.
+            self = APIError(.invalid, "incomplete_body", "the connection ended before the body was complete")
         case let error as any HTTPResponseError:
             self.init(error.status)
         default:

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import Postgres
 import ServiceClient
 import ServiceHost
@@ -137,6 +138,14 @@ import Wire
                 #expect(answer.problem?.code == "internal")
                 #expect(!answer.text.contains("words_key"))
             }
+        }
+    }
+
+    @Test("A client that closes its connection within a body is no failure of the service")
+    func abortedBody() {
+        for error in [HTTPParserError.invalidEOFState, .closedConnection, .invalidChunkSize] {
+            #expect(APIError(known: error)?.kind == .invalid)
+            #expect(APIError(known: error)?.code == "incomplete_body")
         }
     }
 

@@ -75,10 +75,10 @@ import Wire
         let (ann, _) = connection("ann")
         #expect(room.join([ann], after: 0, connections) == .joined)
         #expect(room.notify(1))
-        #expect(room.take().mustRead)
+        #expect(room.dequeueWritten().mustRead)
         room.leave(ann, connections)
         room.fail()
-        #expect(!room.take().mustRead)
+        #expect(!room.dequeueWritten().mustRead)
         #expect(!room.release(hasMore: false))
     }
 

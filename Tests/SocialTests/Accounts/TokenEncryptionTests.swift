@@ -94,7 +94,7 @@ import Wire
         #expect(try encryption.open(text, field: "access_token") == text)
     }
 
-    @Test("What cannot be decrypted is refused by its own code", arguments: Violation.allCases)
+    @Test("A token that cannot be decrypted is not sent to the network", arguments: Violation.allCases)
     func flaws(violation: Violation) async throws {
         try await withSocial { fixture in
             let keys = try await fixture.service.send(.get, "/networks/keys", token: fixture.ann.token)
@@ -111,6 +111,7 @@ import Wire
 
     enum Violation: CaseIterable {
         case otherAlgorithm, otherContentEncryption, compressed, critical, otherKey, tampered, noText, offCurve
+        case damagedHeader, longHeader
 
         var code: String { self == .otherKey ? "unknown_encryption_key" : "malformed_token_encryption" }
 
@@ -125,6 +126,9 @@ import Wire
                 var parts = try encryptor.encrypt("ann").split(separator: ".", omittingEmptySubsequences: false)
                 parts[3] = "AAAA"
                 return parts.joined(separator: ".")
+            case .damagedHeader: return "eyJ=" + (try encryptor.encrypt("ann").dropFirst(3))
+            case .longHeader:
+                return try encryptor.encrypt("ann", ["apu": .string(String(repeating: "A", count: 4_096))])
             case .noText: return try encryptor.encrypt(bytes: Data([0xFF, 0xFE]))
             case .offCurve:
                 let zero = JSONValue.string(Base64URL.encode(Data(repeating: 1, count: 32)))

@@ -67,7 +67,7 @@ final class PushOutbox: Sendable {
             metrics.waiting.record(lag.waiting)
             metrics.oldest.record(lag.oldest)
         }
-        return [lagRecorder] + outboxWorkers.backgroundServices
+        return [lagRecorder] + outboxWorkers.maintenance
     }
 }
 

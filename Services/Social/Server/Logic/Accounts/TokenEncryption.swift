@@ -58,7 +58,9 @@ struct TokenEncryption: Sendable {
     ///   that was encrypted with another key.
     func open(_ text: String, field: String) throws -> String {
         guard text.utf8.count <= Self.maximumLength, let message = EncryptedMessage(text, Self.maximumHeader) else {
-            return text
+            // No network's tokens look like a JWE, so a damaged one must not be sent to the network as a token.
+            guard Self.looksEncrypted(text) else { return text }
+            throw Self.malformed(field, "the encrypted token is not a valid compact JWE, or is too long")
         }
         let header = message.header
         guard header["alg"]?.text == Self.algorithm, header["enc"]?.text == Self.contentEncryption,
@@ -80,6 +82,11 @@ struct TokenEncryption: Sendable {
             return text
         }
         throw Self.malformed(field, "the encrypted token cannot be decrypted with the key of GET /networks/keys")
+    }
+
+    /// Whether the text has the five parts of a compact JWE (RFC 7516) and begins as a JSON header in Base64 does.
+    private static func looksEncrypted(_ text: String) -> Bool {
+        text.hasPrefix("eyJ") && text.utf8.count { $0 == UInt8(ascii: ".") } == 4
     }
 
     private static func malformed(_ field: String, _ message: String) -> APIError {
