@@ -76,7 +76,7 @@ struct SandboxServiceFixture: Sendable {
     private func control(_ path: String, _ body: [String: JSONValue]) async throws {
         let url = "\(sandbox.url)/sandbox/networks/\(network.rawValue)/\(path)"
         let answer = try await send(.json(url, .object(body)))
-        guard answer.status == 201 else {
+        guard 200..<300 ~= answer.status else {
             throw TestSupportError("\(answer.status): \(String(buffer: answer.body))")
         }
     }
@@ -132,6 +132,17 @@ struct SandboxServiceFixture: Sendable {
         }
         guard answer.status == 200 else {
             throw TestSupportError("\(answer.status): \(String(buffer: answer.body))")
+        }
+    }
+
+    /// Holds the network's webhook deliveries back, or sends those that were held and waits until they are delivered.
+    func holdWebhooks(_ isHeld: Bool) async throws {
+        try await control("webhooks", ["held": .bool(isHeld)])
+        guard !isHeld else { return }
+        let url = "\(sandbox.url)/sandbox/networks/\(network.rawValue)/webhooks"
+        try await eventually("delivered") {
+            let answer = try await send(.get(url))
+            return try JSONParser.parse(answer.body.readableBytesView)["waiting"].int == 0
         }
     }
 

@@ -152,7 +152,7 @@ extension Instagram {
                 subcode: 2_534_022
             )
         }
-        return .jsonValue(["recipient_id": .string(recipient), "message_id": .string("aWdf\(message.id)")])
+        return .jsonValue(["recipient_id": .string(recipient), "message_id": .string(InstagramView.id(of: message))])
     }
 
     // MARK: OAuth
