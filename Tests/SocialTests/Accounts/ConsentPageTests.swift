@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import OAuth1
+import SandboxServer
 import SocialAPI
 import TestSupport
 import Testing
