@@ -17,7 +17,7 @@ import Wire
         .mastodon, .reddit, .twitter, twitter1, .tumblr, tumblr1, .facebook, .facebook2015, .instagram, .instagram2015,
     ]
 
-    @Test("A user who agrees on the consent page links the account", arguments: variants)
+    @Test("A user who agrees on the consent page links the account and reads the feed", arguments: variants)
     func consent(variant: NetworkVariant) async throws {
         try await withSandboxService(variant) { fixture in
             let page = try await fixture.beginAuthorization()
@@ -30,8 +30,11 @@ import Wire
                 #"{"code": "\#(code)"}"#
             )
 
+            let feed = try await fixture.ann.read("/feed")
+
             #expect(linked.status == 200, "\(linked.text)")
-            #expect(linked.json["state"].string == "linked")
+            #expect(feed.meta.networks[fixture.network] == .ok)
+            #expect(try await fixture.rows("SELECT state AS row FROM accounts") == ["linked"])
         }
     }
 
