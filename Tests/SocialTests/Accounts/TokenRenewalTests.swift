@@ -85,6 +85,26 @@ import Testing
         }
     }
 
+    @Test("Tokens that cannot be renewed are used until they end")
+    func withoutRefreshToken() async throws {
+        try await withSocial { fixture in
+            let network = fixture.networks[.twitter]
+            network.renewing.change { $0 = .fails(NetworkError(.auth, "there is no refresh token")) }
+            try await fixture.ann.link(.twitter, "ann", #", "expires_in": 100"#)
+
+            let before = try await fixture.ann.read("/feed")
+            let stateBefore = try await fixture.rows("SELECT state AS row FROM accounts")
+            fixture.clock.advance(by: 200)
+            network.behavior.change { $0.failure = { NetworkError(.auth, "the token has expired") } }
+            let after = try await fixture.ann.read("/feed")
+
+            #expect(before.meta.networks[.twitter] == .ok)
+            #expect(stateBefore == ["linked"])
+            #expect(after.meta.networks[.twitter]?.code == 401)
+            #expect(try await fixture.rows("SELECT state AS row FROM accounts") == ["reauthenticate"])
+        }
+    }
+
     @Test func twoInstances() async throws {
         let networks = MemoryNetworks()
         try await withSocial(networks) { fixture in

@@ -40,6 +40,25 @@ import Wire
         }
     }
 
+    @Test("No push of an item replaces the push of another")
+    func collapseKeys() async throws {
+        try await withPush { fixture, push in
+            try await fixture.publish(fixture.devices(of: fixture.ann, true), from: "push")
+            for id in ["one", "two"] { try await deliver("created", id, at: 7, fixture) }
+            for id in ["one", "two"] { try await deliver("deleted", id, at: 7, fixture) }
+            try await push.waitForNotifications(4)
+
+            func keys(_ event: String) -> [String?] {
+                push.taken.filter { $0.data?["event"].string == event }.map(\.collapseKey)
+            }
+            let alerts = keys("created").compactMap(\.self)
+            #expect(Set(alerts).count == 2)
+            #expect(alerts.allSatisfy { $0.utf8.count <= 64 })
+            // FCM keeps four collapse keys of a device, and more than four items may change.
+            #expect(keys("deleted") == [nil, nil])
+        }
+    }
+
     @Test("A deleted item is a silent push to a user with a device")
     func deleted() async throws {
         try await withPush { fixture, push in

@@ -171,3 +171,42 @@ import Wire
         }
     }
 }
+
+/// Networks that send a private message to a webhook, and list it for polls too.
+@Suite("Private messages by webhook and poll", .timeLimit(.minutes(2))) struct WebhookAndPollTests {
+    private static let variants: [NetworkVariant] = [.twitter, .twitter2, .facebook, .instagram]
+    private static let recorded = """
+        SELECT kind || ' ' || item_id AS row FROM changes WHERE list = 'messages' ORDER BY number
+        """
+
+    @Test("A private message has the same item id by webhook and by poll", arguments: variants)
+    func itemID(variant: NetworkVariant) async throws {
+        try await withSandboxService(variant, isPolling: true) { fixture in
+            try await fixture.service.served { port in
+                try await fixture.registerWebhook(at: port)
+                try await fixture.link()
+                try await fixture.settled(.messages)
+                // Later than all other messages, and before the next poll.
+                fixture.clock.advance(by: 2)
+                try await fixture.sendMessage("one message", from: "eli", to: "ana")
+                try await eventually("recorded") { try await !fixture.rows(Self.recorded).isEmpty }
+                let byWebhook = try await fixture.rows(Self.recorded)
+                try await fixture.poll(.messages)
+                let byBoth = try await fixture.rows(Self.recorded)
+
+                try await fixture.holdWebhooks(true)
+                fixture.clock.advance(by: 2)
+                try await fixture.sendMessage("another message", from: "eli", to: "ana")
+                try await fixture.poll(.messages)
+                let byPoll = try await fixture.rows(Self.recorded)
+                try await fixture.holdWebhooks(false)
+
+                #expect(byWebhook.count == 1)
+                #expect(byBoth == byWebhook)
+                #expect(byPoll.count == 2)
+                #expect(try await fixture.rows(Self.recorded) == byPoll)
+                #expect(byPoll.allSatisfy { $0.hasPrefix("created ") })
+            }
+        }
+    }
+}

@@ -178,7 +178,7 @@ import Wire
             400,
             #"{"error":"invalid_request","error_description":"Value passed for the token was invalid."}"#
         )
-        let request = AuthorizationRequest(callback: "https://roost/cb?state=s", state: "s", verifier: "v")
+        let request = AuthorizationRequest(callback: "https://roost/cb", state: "s", verifier: "v")
 
         let legs = try await old.authorize(request)
         let linked = try await old.complete(["oauth_token": "rt", "oauth_verifier": "ov"], of: legs, for: request)

@@ -58,6 +58,8 @@ protocol Connector: Sendable {
 
     /// The time before their expiry at which tokens are renewed, in seconds; nil if the network has no renewal.
     var renewal: TimeInterval? { get }
+    /// Returns whether the account's tokens can be renewed; other tokens are used until the network refuses them.
+    func canRenew(_ account: NetworkAccount) -> Bool
     /// Returns renewed tokens.
     ///
     /// The caller keeps the old values of those that the response lacks or has empty. `auth` means that the account
@@ -118,6 +120,8 @@ extension Connector {
     }
 
     var renewal: TimeInterval? { nil }
+
+    func canRenew(_ account: NetworkAccount) -> Bool { account.tokens.refresh != nil }
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         throw NetworkError(.auth, "the account must be linked again")

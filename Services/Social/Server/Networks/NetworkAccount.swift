@@ -54,6 +54,12 @@ struct NetworkIdentity: Hashable, Sendable {
     /// Other ids and names of the account: a person's id beside the page's, blogs, an e-mail address.
     var aliases: [String] = []
 
+    /// The aliases that can be the id of an item's author; names and e-mail addresses are none.
+    var authorIDs: [String] {
+        let ids = aliases.filter { ![id, username].contains($0) && !$0.contains("@") && $0.utf8.count <= 200 }
+        return Array(ids.prefix(100))
+    }
+
     /// Returns whether an id or name that a client sends belongs to this account.
     ///
     /// Names are compared case-insensitively, as on all networks here, and may start with `@`.

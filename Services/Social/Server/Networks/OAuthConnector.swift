@@ -33,7 +33,7 @@ extension OAuthConnector {
 
 /// The parameters of an authorization.
 struct AuthorizationRequest: Codable, Hashable, Sendable {
-    /// The URL here to which the network redirects the user; with OAuth 1.0a its query contains the state.
+    /// The URL here to which the network redirects the user, without a query.
     var callback: String
     /// A random value, which is checked in the redirect.
     var state: String
@@ -43,6 +43,10 @@ struct AuthorizationRequest: Codable, Hashable, Sendable {
     var instance: String?
     /// The account's name on the network, if the network finds the account's server by it.
     var id: String?
+
+    /// The callback with the state in its query, for OAuth 1.0a: that protocol has no `state` parameter (RFC 5849), and a
+    /// network adds `oauth_token` and `oauth_verifier` to the query of `oauth_callback`.
+    var callbackWithState: String { callback.adding(["state": state]) }
 }
 
 /// A started authorization.

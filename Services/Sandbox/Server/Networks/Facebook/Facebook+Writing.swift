@@ -60,7 +60,7 @@ extension Facebook {
         }
         guard !isRepeated else { throw Meta.error(506, "(#506) Duplicate status message") }
         let post = community.publish(draft, by: view.viewer.number)
-        let id = JSONValue.string("\(FacebookView.page(of: view.viewer))_\(post.id)")
+        let id = JSONValue.string("\(view.id(of: view.viewer))_\(post.id)")
         return .jsonValue(media.map { ["id": .string(String($0)), "post_id": id] } ?? ["id": id])
     }
 

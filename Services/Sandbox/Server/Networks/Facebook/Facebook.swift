@@ -85,7 +85,12 @@ struct Facebook: FakeNetwork {
             return hooks.subscribe(request)
         }
         if path.last == "subscribed_apps" { return .response(try subscribedApps(path, request, caller)) }
-        let view = FacebookView(community: community, request: request, viewer: caller.person)
+        let view = FacebookView(
+            community: community,
+            request: request,
+            viewer: caller.person,
+            isPersonal: !caller.scopes.contains("page")
+        )
         let response =
             request.method == .GET
             ? try read(path, request, view) : try write(path, request, view, caller)

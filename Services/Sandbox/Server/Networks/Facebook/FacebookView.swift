@@ -6,6 +6,8 @@ struct FacebookView {
     let community: Community
     let request: NetworkRequest
     let viewer: Person
+    /// Whether a person reads and not a Page, as until 2015: then authors are people, by the ids that `me` gives.
+    var isPersonal = false
 
     static func page(of person: Person) -> String { String(546_349_135_000_000 + person.id) }
 
@@ -20,9 +22,12 @@ struct FacebookView {
         id.split(separator: "_").last.flatMap { Int64($0) }.flatMap { community.post($0) }
     }
 
+    /// The id of an author.
+    func id(of person: Person) -> String { isPersonal ? String(person.id) : Self.page(of: person) }
+
     func named(_ number: Int) -> JSONValue {
         let person = community.person(number) ?? .anonymous
-        return ["id": .string(Self.page(of: person)), "name": .string(person.displayName)]
+        return ["id": .string(id(of: person)), "name": .string(person.displayName)]
     }
 
     /// Somebody as himself, and not his Page: in a person's own messages.
@@ -33,13 +38,13 @@ struct FacebookView {
 
     func shown(_ post: Post) -> JSONValue {
         let author = community.person(post.author) ?? .anonymous
-        let id = "\(Self.page(of: author))_\(post.id)"
+        let owner = id(of: author)
         let likes = post.likes.sorted()
         var shown: JSONValue = [
-            "id": .string(id), "from": named(post.author), "message": .string(post.text),
+            "id": .string("\(owner)_\(post.id)"), "from": named(post.author), "message": .string(post.text),
             "created_time": .string(Meta.time(post.createdAt)),
             "updated_time": .string(Meta.time(post.editedAt ?? post.createdAt)), "type": "status",
-            "permalink_url": .string("https://www.facebook.com/\(Self.page(of: author))/posts/\(post.id)"),
+            "permalink_url": .string("https://www.facebook.com/\(owner)/posts/\(post.id)"),
             "likes": [
                 "data": .list(likes.map(named)),
                 "summary": [
@@ -53,7 +58,7 @@ struct FacebookView {
         if let original = post.original.flatMap({ community.post($0) }) {
             shown = shown.with([
                 "parent_id": .string(
-                    "\(Self.page(of: community.person(original.author) ?? .anonymous))_\(original.id)"
+                    "\(id(of: community.person(original.author) ?? .anonymous))_\(original.id)"
                 ),
                 "message": .string(original.text), "type": "link",
             ])

@@ -152,7 +152,7 @@ extension Instagram {
                 subcode: 2_534_022
             )
         }
-        return .jsonValue(["recipient_id": .string(recipient), "message_id": .string("aWdf\(message.id)")])
+        return .jsonValue(["recipient_id": .string(recipient), "message_id": .string(InstagramView.id(of: message))])
     }
 
     // MARK: OAuth
@@ -163,7 +163,8 @@ extension Instagram {
             guard request["client_id"] == clientID, request["response_type"] == "code",
                 let redirect = request["redirect_uri"], redirect.contains("://")
             else { return .html("<h1>Invalid request</h1>", status: .badRequest) }
-            return consent(request, app: clientID, redirect: redirect, scopes: [], now: clock.now)
+            let scopes = Set((request["scope"] ?? "").split { $0 == " " || $0 == "," }.map(String.init))
+            return consent(request, app: clientID, redirect: redirect, scopes: scopes, now: clock.now)
         case "oauth/access_token":
             guard request["client_id"] == clientID, request["client_secret"] == clientSecret,
                 let code = request["code"].flatMap({
@@ -178,6 +179,10 @@ extension Instagram {
                 )
             }
             let view = InstagramView(community: community, request: request, viewer: person)
+            // Tokens of v1 had no end.
+            guard !code.scopes.contains("basic") else {
+                return .jsonValue(["access_token": .string(token(of: person, for: nil)), "user": view.v1User(person)])
+            }
             return .jsonValue(
                 given(person, for: 3_600).with([
                     "user_id": .string(InstagramView.id(of: person)), "permissions": ["instagram_business_basic"],
@@ -204,11 +209,15 @@ extension Instagram {
     }
 
     private func given(_ person: Person, for lifetime: TimeInterval) -> JSONValue {
-        let token = newToken(person)
-        grants.put(
-            token,
-            Grants.Grant(person: person.number, app: clientID, scopes: [], expiry: clock.now + lifetime)
-        )
+        let token = token(of: person, for: lifetime)
         return ["access_token": .string(token), "token_type": "bearer", "expires_in": .int(Int(lifetime))]
+    }
+
+    /// A new token that is good for so many seconds; for ever without a lifetime.
+    private func token(of person: Person, for lifetime: TimeInterval?) -> String {
+        let token = newToken(person)
+        let expiry = lifetime.map { clock.now + $0 }
+        grants.put(token, Grants.Grant(person: person.number, app: clientID, scopes: [], expiry: expiry))
+        return token
     }
 }

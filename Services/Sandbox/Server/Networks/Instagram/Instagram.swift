@@ -187,7 +187,7 @@ struct Instagram: FakeNetwork {
                     let messaging: JSONValue = [
                         "sender": ["id": .string(id(message.sender))], "recipient": ["id": .string(id(member))],
                         "timestamp": .int(Int(message.createdAt.timeIntervalSince1970 * 1_000)),
-                        "message": ["mid": .string(String(message.id)), "text": .string(message.text)],
+                        "message": ["mid": .string(InstagramView.id(of: message)), "text": .string(message.text)],
                     ]
                     hooks.send("instagram", "messages", of: id(member), ["time": now, "messaging": [messaging]])
                 }

@@ -9,6 +9,9 @@ struct InstagramView {
 
     static func id(of person: Person) -> String { String(17_841_405_822_000_000 + person.id) }
 
+    /// The id of a private message: the API and webhooks (`mid`) name it alike.
+    static func id(of message: Message) -> String { "aWdf\(message.id)" }
+
     func person(_ id: String) -> Person? {
         if id == "me" || id == "self" { return viewer }
         return community.people.first { Self.id(of: $0) == id || String($0.id) == id }
@@ -83,7 +86,7 @@ struct InstagramView {
 
     func message(_ message: Message, in messageThread: MessageThread) -> JSONValue {
         [
-            "id": .string("aWdf\(message.id)"), "created_time": .string(Meta.time(message.createdAt)),
+            "id": .string(Self.id(of: message)), "created_time": .string(Meta.time(message.createdAt)),
             "from": party(message.sender), "message": .string(message.text),
             "to": ["data": .list(messageThread.members.filter { $0 != message.sender }.map(party))],
         ]

@@ -38,6 +38,8 @@ extension NetworkAccount {
         username = identity.username ?? username
         avatarUrl = identity.avatarUrl ?? avatarUrl
         details.merge(identity.details) { $1 }
+        let authorIDs = identity.authorIDs
+        details["authorIDs"] = authorIDs.isEmpty ? nil : authorIDs.joined(separator: "\n")
         if let better = identity.tokens { tokens = tokens.renewed(by: better) }
     }
 }

@@ -35,7 +35,8 @@ final class Renewals: Sendable {
 
     /// Returns whether the tokens expire so soon that they must be renewed before use.
     func isDue(_ source: Source) -> Bool {
-        guard source.record != nil, let lead = source.connector.renewal, let end = source.account.tokens.expiresAt
+        guard source.record != nil, let lead = source.connector.renewal, let end = source.account.tokens.expiresAt,
+            source.connector.canRenew(source.account)
         else {
             return false
         }

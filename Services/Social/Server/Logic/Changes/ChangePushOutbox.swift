@@ -70,7 +70,7 @@ struct ChangePushOutbox: Sendable {
     private static func request(_ numbered: ChangeStore<PostgresPool>.NumberedChange) -> NotificationRequest {
         let (change, network) = (numbered.change, numbered.change.id.network.rawValue)
         var request = NotificationRequest(
-            id: "social:\(Self.hash(of: numbered.user)):\(numbered.number)",
+            id: "social:\(Self.hash(numbered.user.user)):\(numbered.number)",
             applicationId: numbered.user.application,
             kind: .social,
             recipients: [NotificationRequest.Recipient(userId: numbered.user.user)],
@@ -95,7 +95,9 @@ struct ChangePushOutbox: Sendable {
         } else {
             request.body = body
         }
-        request.collapseKey = change.list == .feed ? "social-\(network)-feed" : nil
+        // A key of the item's own: a shared key would let a new post replace another that is not delivered yet. Silent
+        // changes have none, because FCM keeps only four collapse keys of a device.
+        request.collapseKey = change.list == .feed ? "social-\(Self.hash(change.id.description))" : nil
         request.priority = change.list == .feed ? .low : .normal
         return request
     }
@@ -152,8 +154,8 @@ struct ChangePushOutbox: Sendable {
         text.unicodeScalars.count > limit ? String(text.unicodeScalars.prefix(limit)) + "…" : text
     }
 
-    /// Returns a user's hash of fixed length, since push limits notification ids to 200 bytes.
-    private static func hash(of user: User.ID) -> String {
-        Base64URL.encode(Data(SHA256.hash(data: Data(user.user.utf8))).prefix(16))
+    /// Returns a hash of fixed length: push limits notification ids to 200 bytes and collapse keys to 64.
+    private static func hash(_ text: String) -> String {
+        Base64URL.encode(Data(SHA256.hash(data: Data(text.utf8))).prefix(16))
     }
 }

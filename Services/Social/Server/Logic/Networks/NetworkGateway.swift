@@ -49,7 +49,13 @@ struct NetworkGateway: Sendable {
                 throw error
             }
             source = try await renewed(source, renewals, within: limit - start.duration(to: .now))
-            return try await attempt(source, limit - start.duration(to: .now), isWrite, call)
+            do {
+                return try await attempt(source, limit - start.duration(to: .now), isWrite, call)
+            } catch let error as NetworkError where error.kind == .auth {
+                // Another renewal would give tokens that are refused again, on each request.
+                if let record = source.record { try await renewals.requireReauthentication(record) }
+                throw error
+            }
         }
     }
 

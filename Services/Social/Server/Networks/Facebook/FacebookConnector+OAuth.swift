@@ -37,6 +37,8 @@ extension FacebookConnector: OAuthConnector {
     /// Tokens are renewed before they expire, because an expired token cannot be renewed.
     var renewal: TimeInterval? { 14 * 86_400 }
 
+    func canRenew(_ account: NetworkAccount) -> Bool { true }
+
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         try await tokens(["grant_type": "fb_exchange_token", "fb_exchange_token": account.tokens.access])
     }

@@ -46,8 +46,10 @@ extension InstagramConnector: OAuthConnector {
         )
     }
 
-    /// Only a token that has not expired can be renewed, for another 60 days.
-    var renewal: TimeInterval? { 14 * 86_400 }
+    /// Only a token that has not expired can be renewed, for another 60 days; tokens of v1 do not expire.
+    var renewal: TimeInterval? { isV1 ? nil : 14 * 86_400 }
+
+    func canRenew(_ account: NetworkAccount) -> Bool { !isV1 }
 
     func renew(_ account: NetworkAccount) async throws -> NetworkTokens {
         guard !isV1 else { throw NetworkError(.auth, "the token has expired", code: "OAuthAccessTokenException") }

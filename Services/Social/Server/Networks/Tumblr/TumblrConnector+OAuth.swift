@@ -21,7 +21,7 @@ extension TumblrConnector: OAuthConnector {
         let token = try await credentials(
             "\(websiteURL)/oauth/request_token",
             nil,
-            adding: FormField("oauth_callback", request.callback)
+            adding: FormField("oauth_callback", request.callbackWithState)
         )
         return Authorization(
             url: "\(websiteURL)/oauth/authorize".adding(["oauth_token": token.key]),

@@ -26,7 +26,7 @@ extension TwitterConnector: OAuthConnector {
         let tokenRequest = try signed(
             NetworkRequest(.post, "\(key.baseURL)/oauth/request_token"),
             nil,
-            adding: [FormField("oauth_callback", request.callback)]
+            adding: [FormField("oauth_callback", request.callbackWithState)]
         )
         let token = try await credentials(tokenRequest).token
         let page = "\(key.baseURL)/oauth/authorize".adding(["oauth_token": token.key])

@@ -25,11 +25,13 @@ struct AccountRecord: Sendable {
 struct AccountNames: Sendable {
     var id: String?
     var username: String?
+    /// Further ids under which the network names the account as an author, such as the person's beside the page's.
+    var authorIDs: Set<String> = []
 
     /// Returns whether the author is the account itself.
     func contains(_ author: ItemAuthor?) -> Bool {
         guard let author else { return false }
-        return author.id == id || username != nil && author.username == username
+        return author.id == id || authorIDs.contains(author.id) || username != nil && author.username == username
     }
 }
 
@@ -60,10 +62,10 @@ struct AccountStore<Executor: PostgresExecutor> {
     func names(of user: User.ID, on network: Network) async throws -> AccountNames {
         try await db.first(
             """
-            SELECT native_id, username FROM accounts
+            SELECT native_id, username, details ->> 'authorIDs' AS author_ids FROM accounts
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND network = \(network.rawValue)
             """,
-            as: { AccountNames(id: try $0.optionalString("native_id"), username: try $0.optionalString("username")) }
+            as: AccountNames.init(row:)
         ) ?? AccountNames()
     }
 
@@ -170,6 +172,17 @@ private let columns = """
     application_id, user_id, network, native_id, username, instance, details, tokens, key_id, version, expires_at, state,
     linked_at, avatar_url
     """
+
+extension AccountNames {
+    fileprivate init(row: PostgresRow) throws {
+        let authorIDs = try row.optionalString("author_ids")?.split(separator: "\n").map(String.init)
+        self.init(
+            id: try row.optionalString("native_id"),
+            username: try row.optionalString("username"),
+            authorIDs: Set(authorIDs ?? [])
+        )
+    }
+}
 
 extension AccountRecord {
     fileprivate var detailsJSON: PostgresJSON {
