@@ -1,7 +1,7 @@
 import Metrics
 import PushAPI
 
-/// What is counted of what was decided.
+/// The metrics of fan-out decisions.
 struct FanOutMetrics: Sendable {
     private let people = Counter(label: "roost_push_decisions_total", dimensions: [("decision", "send")])
     private let outcomes: [NotificationRecord.Outcome: Counter]
@@ -23,7 +23,7 @@ struct FanOutMetrics: Sendable {
         )
     }
 
-    /// A decision to send is counted for each device, the others for each person.
+    /// Counts decisions: `send` for each device, the others for each user.
     func count(_ decided: FanOutResult) {
         people.increment(by: decided.queue.count)
         for row in decided.log {
