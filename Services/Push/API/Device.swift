@@ -52,7 +52,7 @@ package struct Device: Codable, Hashable, Sendable, PageItem {
 package struct DeviceDraft: Codable, Sendable {
     /// `ios_sandbox`, `ios_production`, `gcm` or `web`.
     package var platform: String
-    /// The token from APNs or FCM. Push removes `<`, `>` and spaces, which old iOS versions print.
+    /// The token from APNs or FCM; push removes `<`, `>` and spaces, which old iOS versions print.
     package var token: String?
     /// The browser's push subscription, for the platform `web`.
     package var subscription: WebSubscription?

@@ -46,7 +46,7 @@ package struct NotificationDraft: Codable, Hashable, Sendable {
         self.sendAt = sendAt
     }
 
-    /// The recipients. The sender sets exactly one of the three fields.
+    /// The recipients, in exactly one of the three fields.
     package struct Target: Codable, Hashable, Sendable {
         package var userIds: [String]?
         /// The clients' own device ids.

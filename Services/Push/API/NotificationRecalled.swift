@@ -8,7 +8,7 @@ package struct NotificationRecalled: EventContent, Hashable {
     package static let type = "notification.recalled"
 
     package var applicationId: String
-    /// The id of a notification. It also matches all ids that begin with it and a colon.
+    /// The id of a notification; it also matches all ids that begin with it and a colon.
     package var notificationId: String
     package var isDeleted: Bool
 

@@ -5,7 +5,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     /// The maximum number of recipients of one request.
     package static let maximumRecipients = 1_000
 
-    /// At most 200 bytes, from the sender. A second request with the same id in the application has no effect.
+    /// At most 200 bytes; a second request with the same id in the application has no effect.
     package var id: String
     package var applicationId: String
     package var kind: NotificationKind
@@ -14,8 +14,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     /// The title on Android in place of `title`; other platforms ignore it.
     package var androidTitle: String?
     package var body: String?
-    /// Texts from the message catalogues in place of `title` and `body`. For an unknown key, push sends `title` or
-    /// `body`.
+    /// Texts from the message catalogues; for an unknown key, push sends `title` or `body`.
     package var titleMessage: NotificationText?
     package var bodyMessage: NotificationText?
     /// A JSON object that the app receives unchanged.
@@ -25,15 +24,14 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     /// An `https` URL.
     package var image: String?
     package var badge: NotificationBadge?
-    /// At most 64 bytes. A newer notification with the same key replaces a pending one and one on the screen.
+    /// At most 64 bytes; a newer notification with the same key replaces a pending one and one on the screen.
     package var collapseKey: String?
     /// The lifetime in seconds, limited to 1...2,419,200; nil for the maximum.
     package var ttl: Int?
     package var priority: NotificationPriority?
-    /// The subject, such as a conversation's token. During quiet hours, push holds only the newest notification of a
-    /// subject.
+    /// The subject, such as a conversation's token; quiet hours hold only the newest notification of a subject.
     package var about: String?
-    /// The ids of users whom the text names. Push removes the text when one of these users is deleted.
+    /// The ids of users whom the text names; push removes the text when one of these users is deleted.
     package var mentions: [String]?
     /// Users whom push does not notify but records in the log.
     package var withheld: [Withheld]?
@@ -150,7 +148,7 @@ extension NotificationBadge: Codable {
     }
 }
 
-/// The urgency of a notification. A higher urgency costs the device more battery.
+/// The urgency of a notification; a higher urgency costs the device more battery.
 package enum NotificationPriority: String, Codable, CaseIterable, Sendable {
     /// The device receives the notification immediately.
     case high

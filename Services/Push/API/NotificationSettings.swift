@@ -5,7 +5,7 @@ package struct NotificationSettings: Hashable, Sendable {
     /// False to receive no alert at all.
     package var enabled: Bool
     package var quietHours: QuietHours?
-    /// Case-folded names in order. Streams in these communities do not notify the user.
+    /// Case-folded names in order; streams in these communities do not notify the user.
     package var disabledCommunities: [String]
     /// Whether the user receives each optional kind.
     package var kinds: [NotificationKind: Bool]
@@ -46,7 +46,7 @@ extension NotificationSettings: Codable {
     }
 }
 
-/// The daily time without alerts. Notifications wait until its end.
+/// The daily time without alerts; notifications wait until its end.
 package struct QuietHours: Codable, Hashable, Sendable {
     /// `HH:MM` in the time zone; a `start` after `end` crosses midnight.
     package var start: String
@@ -61,7 +61,7 @@ package struct QuietHours: Codable, Hashable, Sendable {
     }
 }
 
-/// The body of `PUT /notification-settings`. Absent fields and absent kinds stay unchanged.
+/// The body of `PUT /notification-settings`; absent fields and absent kinds stay unchanged.
 package struct NotificationSettingsChanges: Sendable {
     package var enabled: Bool?
     package var quietHours: Change<QuietHours>

@@ -12,11 +12,9 @@ package struct PushClient: Sendable {
         self.service = service
     }
 
-    /// Sends notifications to users; returns after push stored them.
+    /// Sends up to `maximumNotifications` notifications; returns after push stored them.
     ///
     /// The caller can repeat a failed call, because push ignores an id that it already has.
-    ///
-    /// - Parameter notifications: at most `maximumNotifications`.
     @discardableResult
     package func notify(_ notifications: [NotificationRequest]) async throws -> NotificationsAccepted {
         try await service.post("/internal/notifications", ["notifications": notifications])

@@ -95,7 +95,7 @@ package struct PushFailure: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// The failures that match all given fields. At least one field is required.
+/// The failures that match all given fields, of which at least one is required.
 package struct PushFailureSelection: Codable, Hashable, Sendable {
     package var ids: [Int64]?
     package var applicationId: String?

@@ -4,7 +4,7 @@ package import Wire
 package struct Subscription: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "subscriptions"
 
-    /// The name as first written. Push compares names by case folding.
+    /// The name as first written; push compares names by case folding.
     package var broadcaster: String
     /// False to keep the favourite but receive no notification.
     package var notify: Bool
@@ -12,7 +12,7 @@ package struct Subscription: Codable, Hashable, Sendable, PageItem {
     package var cooldown: Bool
     /// One of `NotificationSound.names`.
     package var sound: String
-    /// Case-folded names in order. The broadcaster's streams in these communities do not notify the user.
+    /// Case-folded names in order; the broadcaster's streams in these communities do not notify the user.
     package var disabledCommunities: [String]
     package var iconUrl: String?
 
@@ -33,8 +33,9 @@ package struct Subscription: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// The body of `PUT /subscriptions/{broadcaster}`. Absent fields stay unchanged; a new favourite has the defaults of
-/// `Subscription`.
+/// The body of `PUT /subscriptions/{broadcaster}`.
+///
+/// Absent fields stay unchanged; a new favourite has the defaults of `Subscription`.
 package struct SubscriptionChanges: Sendable {
     package var notify: Bool?
     package var cooldown: Bool?
@@ -86,7 +87,9 @@ package struct SubscriptionRemoval: Codable, Hashable, Sendable {
     package init() { success = true }
 }
 
-/// The broadcasters that a user follows on a network. Each becomes a favourite, unless the user has or once removed it.
+/// The broadcasters that a user follows on a network.
+///
+/// Each becomes a favourite, unless the user has or once removed it.
 package struct SubscriptionImport: Codable, Hashable, Sendable {
     /// The maximum number of broadcasters in one request.
     package static let maximum = 1_000

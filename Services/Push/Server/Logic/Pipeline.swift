@@ -6,7 +6,7 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// The way of a notification, put together: taken, decided, queued, sent, written down.
+/// The components that process a notification: intake, fan-out, queue, sender, log.
 struct Pipeline: Sendable {
     let intake: Intake
     let broadcasts: Broadcasts

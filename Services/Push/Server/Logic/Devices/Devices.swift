@@ -18,7 +18,7 @@ struct Devices: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner
     let hosts: AddressGuard
-    /// The maximum number of devices per user. One more removes the device that was seen longest ago.
+    /// The maximum number of devices per user; one more removes the device that was seen longest ago.
     let maximum: Int
     let owners: DeviceOwners
     let logger: Logger

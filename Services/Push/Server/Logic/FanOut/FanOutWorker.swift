@@ -37,7 +37,7 @@ final class FanOutWorker: Service {
     let wakeSignal = WakeSignal()
     private let queueSignal: WakeSignal
 
-    /// - Parameter queueSignal: signalled when the queue has new rows.
+    /// Creates a worker that signals `queueSignal` when the queue has new rows.
     init(
         database: PostgresPool,
         rules: Rules,

@@ -47,6 +47,7 @@ struct Rules: Sendable {
     ///   - hasDevice: whether a device is left to send to.
     ///   - isConnected: whether the sender excluded all devices of the user because they have an open socket.
     ///   - clock: computes the end of quiet hours.
+    /// - Returns: the decision of the first rule that applies.
     func decide(
         _ notification: PendingNotification,
         for person: RecipientSettings,

@@ -4,7 +4,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// What was sent to somebody or held back, and why.
+/// Lists which notifications push sent to a user or withheld, with the reasons.
 struct NotificationLog: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner

@@ -2,7 +2,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What push keeps of somebody, as the files of his export.
+/// Writes push's data about a user to the files of the user's export.
 struct UserDataExport: Sendable {
     let database: PostgresPool
 

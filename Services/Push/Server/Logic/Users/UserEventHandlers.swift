@@ -6,7 +6,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// What push does about what others tell it of people: sign-ins, sessions that end, people who leave or go live.
+/// The handlers of events about users: sign-ins, ended sessions, deletions, live streams.
 struct UserEventHandlers: Sendable {
     let devices: Devices
     let broadcasts: Broadcasts
@@ -41,7 +41,7 @@ struct UserEventHandlers: Sendable {
             }
     }
 
-    /// Everything that push keeps of somebody.
+    /// Removes push's data about a user.
     private static func removeData(_ user: User.ID, in db: PostgresTransaction) async throws {
         try await DeviceStore(db: db).delete(of: user)
         try await UserLanguageStore(db: db).delete(of: user)
