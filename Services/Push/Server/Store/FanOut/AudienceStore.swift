@@ -3,11 +3,11 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Reads whom notifications are for, and what is known of them: a statement for a whole batch of people.
+/// Reads the recipients of notifications and their settings, one statement for a batch.
 struct AudienceStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Whose favourite somebody is, in every application.
+    /// Returns the users of all applications who have the broadcaster as a favourite.
     func favourites(of broadcaster: String, after user: User.ID, limit: Int) async throws -> [User.ID] {
         try await db.all(
             """
@@ -36,7 +36,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whose devices these are, by the clients' own ids.
+    /// Returns the owners of devices, given by the clients' own ids.
     func owners(of devices: [String], in application: String) async throws -> [String: Set<Int64>] {
         let rows = try await db.all(
             """
@@ -48,7 +48,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
         return rows.reduce(into: [:]) { $0[$1.0, default: []].insert($1.1) }
     }
 
-    /// What is known of each of a batch, in its order.
+    /// Returns the settings of each candidate, in the order of the batch.
     func recipientSettings(of batch: Batch) async throws -> [RecipientSettings] {
         let broadcasters = batch.candidates.map { batch.notifications[$0.notification].broadcaster }
         return try await db.all(
@@ -73,7 +73,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The devices of people that are not switched off, the oldest first.
+    /// Returns the users' active devices, the oldest first.
     func devices(of people: Set<User.ID>) async throws -> [User.ID: [TargetDevice]] {
         let people = Array(people)
         let rows = try await db.execute(
@@ -102,7 +102,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
         return found
     }
 
-    /// The numbers on the icons of devices, which nobody else changes for the rest of the transaction.
+    /// Returns the icon numbers of devices, and locks them until the transaction ends.
     func lockBadges(of devices: [Int64]) async throws -> [Int64: Int64] {
         let rows = try await db.all(
             """
@@ -127,7 +127,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
 }
 
 extension TargetDevice {
-    /// Where what is for a device goes; as `PushTarget.service` has it.
+    /// The value of ``PushTarget/service`` in SQL.
     fileprivate static let service = """
         CASE devices.platform WHEN 'gcm' THEN 'fcm' WHEN 'ios_production' THEN 'apns-production'
             WHEN 'ios_sandbox' THEN 'apns-sandbox'

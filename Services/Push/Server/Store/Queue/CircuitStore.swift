@@ -2,11 +2,11 @@ import Foundation
 import Postgres
 import PushAPI
 
-/// The table `circuits`: push services that fail.
+/// The table `circuits`: the circuit breakers of providers with failures.
 struct CircuitStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// How the push services of some queues are; nobody else says anything of them for the rest of the transaction.
+    /// Returns and locks the circuits of queues until the transaction ends.
     func lock(_ queues: [ProviderQueue]) async throws -> [ProviderQueue: Circuit] {
         let rows = try await db.all(
             """
@@ -59,7 +59,7 @@ struct CircuitStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Claims the trial whether a push service is well again; false where somebody else has it, or it is too early.
+    /// Claims the probe of a provider; returns false if it is too early or another instance has the probe.
     func probe(_ queue: ProviderQueue, at now: Date, until end: Date) async throws -> Bool {
         try await db.run(
             """
@@ -70,7 +70,7 @@ struct CircuitStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// There was nothing to try with.
+    /// Releases a probe that sent nothing.
     func cancelProbe(_ queue: ProviderQueue) async throws {
         try await db.run(
             """
@@ -80,12 +80,11 @@ struct CircuitStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many are open.
-    func open() async throws -> Int {
+    func countOpen() async throws -> Int {
         try await db.one("SELECT count(*) AS n FROM circuits WHERE is_open", as: { try $0.int("n") })
     }
 
-    /// Forgets those that have been well for a while.
+    /// Deletes circuits that have been closed without failures since `date`.
     func prune(healthySince date: Date) async throws {
         try await db.run(
             """
@@ -102,7 +101,7 @@ extension Circuit {
         circuits.retry_at, circuits.probe_until, circuits.resumed_at
         """
 
-    /// Nil where there is no row.
+    /// Returns nil if there is no row.
     init?(row: PostgresRow) throws {
         guard let isOpen = try row.optionalBool("is_open") else { return nil }
         self.init(

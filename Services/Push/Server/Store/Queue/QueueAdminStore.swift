@@ -3,11 +3,11 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Looks at the queue as a whole, for those who watch over it.
+/// Reads the whole queue for the operator's report.
 struct QueueAdminStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What waits in each lane, and how its push service is.
+    /// Returns the number of waiting notifications and the circuit of each queue.
     func queues() async throws -> [QueueReport.ProviderQueue] {
         try await db.all(
             """
