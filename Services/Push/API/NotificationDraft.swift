@@ -76,11 +76,11 @@ package struct NotificationReport: Codable, Hashable, Sendable {
     package var state: State
     package var createdAt: Date
     package var sendAt: Date?
-    /// The number of users for whom push decided whether to send.
+    /// The number of users that push has decided about.
     package var people: Int
     /// The part of `people` that the rules excluded.
     package var withheld: Int
-    /// The part of `people` for whom the notification waits for the end of quiet hours.
+    /// The part of `people` that waits for the end of quiet hours.
     package var held: Int
     /// The number of devices that push queued the notification for.
     package var devices: Int

@@ -31,9 +31,9 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var priority: NotificationPriority?
     /// The subject, such as a conversation's token; quiet hours hold only the newest notification of a subject.
     package var about: String?
-    /// The ids of users whom the text names; push removes the text when one of these users is deleted.
+    /// The ids of users in the text; push removes the text when one of these users is deleted.
     package var mentions: [String]?
-    /// Users whom push does not notify but records in the log.
+    /// Users that push does not notify but records in the log.
     package var withheld: [Withheld]?
 
     package init(
@@ -78,7 +78,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.withheld = withheld
     }
 
-    /// Users whom the sender excludes for one reason.
+    /// Users that the sender excludes for one reason.
     ///
     /// They are not in `recipients`, so that a release of push without this field does not notify them.
     package struct Withheld: Codable, Hashable, Sendable {
@@ -94,7 +94,7 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         }
     }
 
-    /// A user who is notified on all devices, with exceptions.
+    /// A user to notify on all devices, with exceptions.
     package struct Recipient: Codable, Hashable, Sendable {
         package var userId: String
         /// Devices to skip, by the client's own device id or by session id.

@@ -87,8 +87,8 @@ final class FanOutWorker: Service {
 
     /// Decides a batch.
     ///
-    /// If the batch fails, decides its rows singly up to the row that fails. That row is retried later and does not
-    /// delay the others.
+    /// If the batch fails, decides its rows singly up to the row that fails. The failed row is retried later and does
+    /// not delay the others.
     private func decide(
         _ kind: SetAsideKind,
         upTo limit: Int,

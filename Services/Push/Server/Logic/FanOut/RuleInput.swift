@@ -29,7 +29,7 @@ struct PendingNotification: Sendable {
     var holdKey: String { about.map { "\(kind.rawValue):\($0)" } ?? "notification:\(key)" }
 }
 
-/// A user whom a notification may be for.
+/// A possible recipient of a notification.
 struct Candidate: Sendable {
     /// The index of the notification in its batch.
     let notification: Int

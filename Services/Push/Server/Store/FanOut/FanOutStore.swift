@@ -25,7 +25,8 @@ struct FanOutStore<Executor: PostgresExecutor> {
             """
             SELECT EXISTS (
                 SELECT FROM fanout_partitions WHERE EXISTS (
-                    SELECT FROM fanouts WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now)
+                    SELECT FROM fanouts
+                    WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now)
                 )
             ) AS has_work
             """,
@@ -38,7 +39,10 @@ struct FanOutStore<Executor: PostgresExecutor> {
         try await db.first(
             """
             SELECT partition FROM fanout_partitions
-            WHERE EXISTS (SELECT FROM fanouts WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now))
+            WHERE EXISTS (
+                SELECT FROM fanouts
+                WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now)
+            )
             ORDER BY (SELECT min(next_run_at) FROM fanouts WHERE fanouts.partition = fanout_partitions.partition)
             LIMIT 1
             FOR UPDATE SKIP LOCKED

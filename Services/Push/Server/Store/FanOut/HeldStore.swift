@@ -72,7 +72,7 @@ struct HeldStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Holds notifications. Each replaces an earlier one about the same subject, which is logged as replaced.
+    /// Holds notifications; each replaces an earlier one about the same subject, which is logged as replaced.
     func hold(_ rows: [FanOutResult.HeldRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         let users = rows.map(\.candidate.user)

@@ -27,12 +27,12 @@ struct NewNotification: Sendable {
     var createdAt: Date
     var dueAt: Date
     var expiresAt: Date
-    /// The ids of users whom the text names.
+    /// The ids of users in the text.
     var mentions: [String] = []
     /// The messages of which title and body are the English texts; push renders them in each device's language.
     var titleMessage: NotificationText?
     var bodyMessage: NotificationText?
-    /// Users whom push does not notify but records in the log.
+    /// Users that push does not notify but records in the log.
     var withheld: [NotificationRequest.Withheld] = []
 }
 
@@ -49,7 +49,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
 
     /// Stores notifications with distinct ids and their fan-out jobs; returns the number of new ones.
     ///
-    /// The same statement logs the users whom the sender excluded, so that a repeated request logs no user twice.
+    /// The same statement logs the excluded users, so that a repeated request logs no user twice.
     func insert(_ notifications: [NewNotification]) async throws -> Int {
         let audiences = try notifications.map { try $0.audience.encoded() }
         let mentions = try notifications.map { try $0.mentionsText }
@@ -150,7 +150,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
                     mentions = CASE WHEN \(isDeleted) THEN NULL ELSE mentions END,
                     cancelled_at = CASE WHEN \(isDeleted) OR title IS NULL
                         THEN coalesce(cancelled_at, \(now)) ELSE cancelled_at END
-                -- A semicolon follows a colon in byte order, so the range has all ids that begin with the id and a colon.
+                -- A semicolon follows a colon in byte order, so the range is all ids with this prefix and a colon.
                 WHERE application_id = \(recalled.applicationId)
                     AND (id = \(id) OR id > \(id + ":") AND id < \(id + ";"))
                 RETURNING notification_key, cancelled_at IS NOT NULL AS is_cancelled

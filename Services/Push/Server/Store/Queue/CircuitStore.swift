@@ -42,8 +42,9 @@ struct CircuitStore<Executor: PostgresExecutor> {
             SELECT application_id, service, is_open, reason, failures, openings, opened_at, retry_at, probe_until,
                    resumed_at
             FROM unnest(
-                \(circuits.map(\.queue.application)), \(circuits.map(\.queue.service)), \(circuits.map(\.circuit.isOpen)),
-                \(circuits.map(\.circuit.reason)), \(circuits.map(\.circuit.failures)),
+                \(circuits.map(\.queue.application)), \(circuits.map(\.queue.service)),
+                \(circuits.map(\.circuit.isOpen)), \(circuits.map(\.circuit.reason)),
+                \(circuits.map(\.circuit.failures)),
                 \(circuits.map(\.circuit.openings)), \(circuits.map(\.circuit.openedAt)),
                 \(circuits.map(\.circuit.retryAt)), \(circuits.map(\.circuit.probeUntil)),
                 \(circuits.map(\.circuit.resumedAt))

@@ -39,8 +39,8 @@ struct FailureStore<Executor: PostgresExecutor> {
                 WHERE notifications.notification_key = counts.notification_key
             )
             INSERT INTO queue (
-                application_id, user_id, device_key, notification_key, message_id, service, priority, collapse_key, sound,
-                badge, created_at, due_at, expires_at
+                application_id, user_id, device_key, notification_key, message_id, service, priority, collapse_key,
+                sound, badge, created_at, due_at, expires_at
             )
             SELECT chosen.application_id, chosen.user_id, chosen.device_key, chosen.notification_key, chosen.message_id,
                    chosen.service, notifications.priority, notifications.collapse_key, chosen.sound, chosen.badge,

@@ -61,8 +61,8 @@ struct ResultStore<Executor: PostgresExecutor> {
             ),
             failed AS (
                 INSERT INTO failures (
-                    failure_id, application_id, user_id, device_key, notification_key, message_id, service, sound, badge,
-                    reason, attempts, failed_at
+                    failure_id, application_id, user_id, device_key, notification_key, message_id, service, sound,
+                    badge, reason, attempts, failed_at
                 )
                 SELECT entry_id, application_id, user_id, device_key, notification_key, message_id, service, sound,
                        badge, reason, attempts, \(now)
@@ -70,11 +70,11 @@ struct ResultStore<Executor: PostgresExecutor> {
             ),
             logged AS (
                 INSERT INTO log (
-                    application_id, user_id, entry_id, notification_key, outcome, reason, logged_at, device_id, platform,
-                    attempts, receipt
+                    application_id, user_id, entry_id, notification_key, outcome, reason, logged_at, device_id,
+                    platform, attempts, receipt
                 )
-                SELECT application_id, user_id, entry_id, notification_key, outcome, reason, \(now), device_id, platform,
-                       attempts, receipt
+                SELECT application_id, user_id, entry_id, notification_key, outcome, reason, \(now), device_id,
+                       platform, attempts, receipt
                 FROM finished
             )
             SELECT notification_key, count(*) FILTER (WHERE outcome = 'sent') AS sent,
@@ -128,8 +128,8 @@ struct ResultStore<Executor: PostgresExecutor> {
             INSERT INTO cooldowns (application_id, user_id, broadcaster, notification_key, accepted_at)
             SELECT application_id, user_id, broadcaster, notification_key, \(now)
             FROM unnest(
-                \(recorded.map(\.key.user.application)), \(recorded.map(\.key.user.user)), \(recorded.map(\.key.broadcaster)),
-                \(recorded.map(\.value))
+                \(recorded.map(\.key.user.application)), \(recorded.map(\.key.user.user)),
+                \(recorded.map(\.key.broadcaster)), \(recorded.map(\.value))
             ) AS accepted (application_id, user_id, broadcaster, notification_key)
             ON CONFLICT (application_id, user_id, broadcaster) DO UPDATE
             SET notification_key = EXCLUDED.notification_key, accepted_at = EXCLUDED.accepted_at
