@@ -105,14 +105,12 @@ package struct WebSubscription: Codable, Hashable, Sendable {
     }
 }
 
-/// The response to `DELETE /devices/{id}`.
 package struct DeviceRemoval: Codable, Hashable, Sendable {
     package var success: Bool
 
     package init() { success = true }
 }
 
-/// The response to `GET /push/vapid-key`.
 package struct ApplicationServerKey: Codable, Hashable, Sendable {
     /// The `applicationServerKey` for `pushManager.subscribe`: an uncompressed P-256 point in base64url.
     package var publicKey: String

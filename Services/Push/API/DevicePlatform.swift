@@ -1,4 +1,3 @@
-/// The kind of token that reaches a device.
 package enum DevicePlatform: String, Codable, CaseIterable, Sendable {
     /// APNs sandbox, for development builds.
     case iosSandbox = "ios_sandbox"

@@ -49,7 +49,6 @@ package struct NotificationDraft: Codable, Hashable, Sendable {
     /// The recipients, in exactly one of the three fields.
     package struct Target: Codable, Hashable, Sendable {
         package var userIds: [String]?
-        /// The clients' own device ids.
         package var deviceIds: [String]?
         package var topic: String?
 
@@ -64,7 +63,6 @@ package struct NotificationDraft: Codable, Hashable, Sendable {
 /// The progress of a server's notification.
 package struct NotificationReport: Codable, Hashable, Sendable {
     package enum State: String, Codable, Sendable {
-        /// `sendAt` is in the future.
         case scheduled
         /// Push is still resolving recipients, or notifications wait for a provider.
         case sending

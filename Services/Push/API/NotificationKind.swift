@@ -7,7 +7,6 @@ package enum NotificationKind: String, Codable, CaseIterable, Sendable {
     case comment
     case follow
     case broadcast
-    /// A change on a linked social network.
     case social
     /// A notification from the application's server or an administrator.
     case server

@@ -6,7 +6,6 @@ package struct NotificationRecord: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "entries"
 
     package enum Outcome: String, Codable, CaseIterable, Sendable {
-        /// The notification is in the queue of a device.
         case waiting
         /// A provider accepted the notification; only the device knows whether it showed it.
         case sent
@@ -14,16 +13,13 @@ package struct NotificationRecord: Codable, Hashable, Sendable, PageItem {
         /// The notification waits until `until`; push decides again then.
         case held
         case replaced
-        /// The lifetime ended before push could send the notification.
         case expired
-        /// The device cannot receive the notification.
         case failed
         case cancelled
     }
 
     /// Increases with time.
     package var id: Int64
-    /// The id from the sender of the notification.
     package var notificationId: String
     package var kind: NotificationKind
     package var title: String?

@@ -2,7 +2,6 @@ package import Wire
 
 /// A notification that another service sends to users.
 package struct NotificationRequest: Codable, Hashable, Sendable {
-    /// The maximum number of recipients of one request.
     package static let maximumRecipients = 1_000
 
     /// At most 200 bytes; a second request with the same id in the application has no effect.
@@ -33,7 +32,6 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     package var about: String?
     /// The ids of users in the text; push removes the text when one of these users is deleted.
     package var mentions: [String]?
-    /// Users that push does not notify but records in the log.
     package var withheld: [Withheld]?
 
     package init(
@@ -82,7 +80,6 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     ///
     /// They are not in `recipients`, so that a release of push without this field does not notify them.
     package struct Withheld: Codable, Hashable, Sendable {
-        /// The user muted the conversation.
         package static let conversationMuted = "conversation_muted"
 
         package var reason: String
@@ -114,7 +111,6 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
 package enum NotificationBadge: Hashable, Sendable {
     package static let range: ClosedRange<Int64> = 0...1_000_000
 
-    /// Adds 1 on each device.
     case increment
     case number(Int64)
 }
@@ -122,7 +118,6 @@ package enum NotificationBadge: Hashable, Sendable {
 extension NotificationBadge: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A value that is not a number must be the word "increment".
         if let number = try? container.decode(Int64.self) {
             guard Self.range.contains(number) else { throw Self.malformed(container) }
             self = .number(number)
@@ -150,7 +145,6 @@ extension NotificationBadge: Codable {
 
 /// The urgency of a notification; a higher urgency costs the device more battery.
 package enum NotificationPriority: String, Codable, CaseIterable, Sendable {
-    /// The device receives the notification immediately.
     case high
     /// The provider may delay the notification to save power.
     case normal

@@ -7,7 +7,6 @@ package struct NotificationSettings: Hashable, Sendable {
     package var quietHours: QuietHours?
     /// Case-folded names in order; streams in these communities do not notify the user.
     package var disabledCommunities: [String]
-    /// Whether the user receives each optional kind.
     package var kinds: [NotificationKind: Bool]
 
     package init(

@@ -11,7 +11,6 @@ package struct NotificationText: Codable, Hashable, Sendable {
 
     /// The key of the message, for example `like.one`; docs/languages.md lists all keys.
     package var key: String
-    /// The value of each placeholder of the message.
     package var arguments: [String: Argument]
 
     package init(_ key: String, _ arguments: [String: Argument] = [:]) {

@@ -3,7 +3,6 @@ import Wire
 
 /// A client for services that send notifications; the `ServiceClient` carries the service token.
 package struct PushClient: Sendable {
-    /// The maximum number of notifications in one call.
     package static let maximumNotifications = 100
 
     private let service: ServiceClient
@@ -21,7 +20,6 @@ package struct PushClient: Sendable {
     }
 }
 
-/// The requests of the operator's command.
 extension PushClient {
     package func queue() async throws -> QueueReport {
         try await service.get("/internal/push/queue", timeout: .seconds(30))
@@ -38,7 +36,6 @@ extension PushClient {
         try await service.post("/internal/push/failures/retry", selection, timeout: .seconds(60))
     }
 
-    /// Deletes the selected failures.
     package func drop(_ selection: PushFailureSelection) async throws -> PushFailuresChanged {
         try await service.post("/internal/push/failures/drop", selection, timeout: .seconds(60))
     }

@@ -9,7 +9,6 @@ package struct QueueReport: Codable, Hashable, Sendable {
         /// `apns-production`, `apns-sandbox`, `fcm`, or the origin of a browser's push service.
         package var service: String
         package var waiting: Int
-        /// The time since which the oldest notification waits.
         package var oldest: Date?
         package var circuit: Circuit?
 
@@ -27,7 +26,6 @@ package struct QueueReport: Codable, Hashable, Sendable {
         package var isOpen: Bool
         /// The provider's last error.
         package var reason: String?
-        /// The number of consecutive failures.
         package var failures: Int
         package var openedAt: Date?
         /// The time of the next probe.
@@ -47,7 +45,6 @@ package struct QueueReport: Codable, Hashable, Sendable {
     package var undecided: Int
     /// Notifications that wait for the end of quiet hours.
     package var held: Int
-    /// Failed notifications that wait for the operator's decision.
     package var failures: Int
 
     package init(queues: [ProviderQueue], undecided: Int, held: Int, failures: Int) {

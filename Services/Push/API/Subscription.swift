@@ -91,7 +91,6 @@ package struct SubscriptionRemoval: Codable, Hashable, Sendable {
 ///
 /// Each becomes a favourite, unless the user has or once removed it.
 package struct SubscriptionImport: Codable, Hashable, Sendable {
-    /// The maximum number of broadcasters in one request.
     package static let maximum = 1_000
 
     package var applicationId: String
@@ -115,7 +114,6 @@ package struct SubscriptionImport: Codable, Hashable, Sendable {
     }
 }
 
-/// The names of the favourites that an import added.
 package struct ImportedSubscriptions: Codable, Hashable, Sendable {
     package var added: [String]
 

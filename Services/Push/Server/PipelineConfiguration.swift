@@ -2,7 +2,6 @@ import Configuration
 import Foundation
 import ServiceHost
 
-/// The settings of fan-out, queue and log.
 struct PipelineConfiguration: Sendable {
     /// `PUSH_IN_FLIGHT_MAX` (4,000): the maximum number of notifications that one instance sends concurrently.
     var maximumInFlight = 4_000

@@ -9,7 +9,6 @@ import ServiceHost
 /// The credentials are the deployment's own. They serve every application without its own credentials. Without
 /// credentials for a provider, its notifications wait, and push logs an error.
 struct PushConfiguration: Sendable {
-    /// The deployment's credentials for APNs.
     struct APNsCredentials: Sendable {
         /// `APNS_KEY`: the token-signing key of the developer account (`AuthKey_….p8`), in PEM.
         var key: String
@@ -20,7 +19,6 @@ struct PushConfiguration: Sendable {
         var topic: String
     }
 
-    /// Nil if none of its settings is set.
     var apns: APNsCredentials?
     /// `APNS_URL` (`https://api.push.apple.com`): for devices of platform `ios_production`.
     var apnsURL = "https://api.push.apple.com"
@@ -82,7 +80,6 @@ struct PushConfiguration: Sendable {
         maximumTopicsPerUser = try configuration.number("PUSH_TOPICS_PER_USER_MAX", default: 1_000, in: 1...1_000_000)
     }
 
-    /// Returns nil if none of the four settings is set.
     private static func apns(_ configuration: ConfigReader) throws -> APNsCredentials? {
         let key = try configuration.key("APNS_KEY")
         let others = [

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The header fields of a request to APNs.
 struct APNsFields {
     let pushType: String
     let priority: String

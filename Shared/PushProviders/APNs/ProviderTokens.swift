@@ -69,7 +69,6 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Returns the time until APNs allows the next renewal.
     func timeUntilReplaceable(of token: Token) -> Duration {
         .seconds(min(max(Self.minimumAge - now().timeIntervalSince(token.createdAt), 1), Self.minimumAge))
     }

@@ -107,7 +107,6 @@ public final class FCMClient: PushProvider {
         }
     }
 
-    /// Returns whether FCM reserves the name.
     private static func isReserved(_ name: String) -> Bool {
         name == "from" || name == "message_type" || name.hasPrefix("google.") || name.hasPrefix("gcm.")
     }

@@ -1,4 +1,3 @@
-/// Writes JSON strings.
 enum JSONStringEncoding {
     static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
@@ -32,7 +31,6 @@ enum JSONStringEncoding {
     private static let digits = Array("0123456789abcdef".utf8)
 }
 
-/// Writes a JSON object, member by member.
 struct JSONObjectWriter {
     /// The object without its closing brace.
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]

@@ -8,7 +8,6 @@ struct ConnectionKeepAlive {
         case ping
         /// The peer did not answer the ping.
         case close
-        /// The connection was unused for long.
         case retire
     }
 
@@ -32,7 +31,7 @@ struct ConnectionKeepAlive {
         pingSent = nil
     }
 
-    /// Schedules the timer, unless an earlier one is pending.
+    /// Schedules the timer, unless a timer that fires early enough is pending.
     mutating func set(on eventLoop: any EventLoop, isBusy: Bool, _ checkDeadlines: @escaping () -> Void) {
         guard timer == nil || (isBusy && !isTimerShort) else { return }
         timer?.cancel()

@@ -19,7 +19,6 @@ final class ConnectionPool: Sendable {
         self.settings = settings
     }
 
-    /// Whether the pool has no connection and no waiting request.
     var isUnused: Bool { state.withLock { $0.isUnused } }
 
     func send(_ request: OutgoingRequest) async -> PendingRequest.Outcome {
@@ -53,7 +52,6 @@ final class ConnectionPool: Sendable {
         for waiter in actions.ended { waiter.resume() }
     }
 
-    /// Ends requests whose deadline passed while they waited.
     private func expire() {
         let (overdue, actions) = state.withLock { state in
             state.isExpiryScheduled = false
@@ -151,7 +149,6 @@ final class ConnectionPool: Sendable {
         perform(actions)
     }
 
-    /// Reports that an opened connection has closed.
     func closed() {
         perform(
             state.withLock { state in

@@ -34,9 +34,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     private(set) var isRetired = false
     /// Whether the channel is not writable.
     private(set) var isBlocked = false
-    /// The maximum number of concurrent requests.
     var limit = 0
-    /// The reason from the server or from an error.
     var closeReason: String?
     /// Received bytes that no WINDOW_UPDATE has acknowledged yet.
     var unacknowledgedBytes = 0

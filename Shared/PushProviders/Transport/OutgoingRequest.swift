@@ -32,7 +32,6 @@ struct OutgoingRequest: Sendable {
     var authority: String { fields.first(name: ":authority") ?? "" }
 }
 
-/// A provider's response.
 struct ProviderResponse: Sendable {
     var status: Int
     var fields: HPACKHeaders
@@ -49,7 +48,6 @@ struct ProviderResponse: Sendable {
     }
 }
 
-/// The reason for a missing response.
 enum TransportFailure: Error, Hashable, Sendable {
     /// No connection opened, so nothing was sent.
     case unreachable(String)

@@ -11,7 +11,6 @@ final class PendingRequest: Sendable {
     private enum Stage {
         case new
         case awaited(CheckedContinuation<Outcome, Never>)
-        /// The request ended before the caller waited.
         case early(Outcome)
         case over
     }

@@ -1,21 +1,17 @@
 import NIOCore
 
-/// The limits of a pool of connections.
 struct PoolSettings: Sendable {
-    /// The maximum number of connections.
     var connections = 4
     /// The number of concurrent requests on every connection at which another one opens.
     var spread = 100
     /// The maximum number of concurrent requests on an HTTP/2 connection; the server can set a lower limit.
     var streams = 1_000
-    /// The maximum number of waiting requests.
     var waiting = 20_000
     var connectTimeout: TimeAmount = .seconds(5)
     /// The time limit for a request, including the wait for a connection.
     var requestTimeout: TimeAmount = .seconds(15)
     /// The time without received data after which a connection is pinged.
     var pingInterval: TimeAmount = .seconds(60)
-    /// The time after which an unused connection is closed.
     var idleTimeout: TimeAmount = .minutes(30)
     /// The minimum time after a failed attempt to connect.
     var connectPause: TimeAmount = .milliseconds(250)
@@ -26,7 +22,6 @@ struct PoolSettings: Sendable {
     /// The minimum age of a connection for a replacement; a new connection is not the cause.
     var retiringAge: TimeAmount = .seconds(30)
 
-    /// The interval between checks of deadlines.
     var checkInterval: TimeAmount {
         min(.milliseconds(250), .nanoseconds(max(1_000_000, requestTimeout.nanoseconds / 8)))
     }

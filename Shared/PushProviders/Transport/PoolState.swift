@@ -6,7 +6,6 @@ struct PoolMember: Sendable {
     let id: ObjectIdentifier
     let connection: NIOLoopBound<any PooledConnection>
     let eventLoop: any EventLoop
-    /// The maximum number of concurrent requests.
     var limit: Int
     /// The number of assigned requests, including the inbox.
     var load = 0
@@ -19,9 +18,7 @@ struct PoolMember: Sendable {
 /// The actions to perform after the pool's lock is released.
 struct PoolActions {
     var woken: [(connection: NIOLoopBound<any PooledConnection>, eventLoop: any EventLoop)] = []
-    /// The delay before opening another connection; nil to open none.
     var connectDelay: TimeAmount?
-    /// The time of the next check for expired requests.
     var expires: NIODeadline?
     var ended: [CheckedContinuation<Void, Never>] = []
 }
@@ -72,7 +69,6 @@ struct PoolState {
         return !waiting.isEmpty || (!members.isEmpty && members.allSatisfy { $0.load >= settings.spread })
     }
 
-    /// The connection for the next request; nil if none has capacity.
     private var leastLoaded: Int? {
         var best: Int?
         for index in members.indices where members[index].room > 0 {

@@ -6,7 +6,6 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// The components that process a notification: intake, fan-out, queue, sender, log.
 struct Pipeline: Sendable {
     let intake: Intake
     let broadcasts: Broadcasts

@@ -7,7 +7,6 @@ import Postgres
 enum BatchPlans {
     static let settings = ["plan_cache_mode": "force_custom_plan", "jit": "off"]
 
-    /// Applies the settings until the transaction ends.
     static func set(in db: PostgresTransaction) async throws {
         _ = try await db.execute(
             "SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)"

@@ -19,11 +19,6 @@ struct DeviceAddress: Hashable, Sendable {
 
     var hash: Data { Data(SHA256.hash(data: Data(token.utf8))) }
 
-    /// Creates the address of a draft.
-    ///
-    /// - Parameters:
-    ///   - draft: the client's registration.
-    ///   - hosts: the rule for the addresses of browsers' push services.
     /// - Throws: a 400 error that names the field.
     init(_ draft: DeviceDraft, hosts: AddressGuard) throws {
         guard !draft.platform.isEmpty else { throw APIError.missing("platform") }

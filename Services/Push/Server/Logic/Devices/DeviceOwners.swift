@@ -9,7 +9,6 @@ import Wire
 /// session, a rejection by a provider. A periodic comparison therefore publishes the users who lost their last device.
 /// The comparison also finds devices that an earlier release registered.
 struct DeviceOwners: Sendable {
-    /// The maximum number of users in one transaction.
     private static let batch = 5_000
 
     let database: PostgresPool

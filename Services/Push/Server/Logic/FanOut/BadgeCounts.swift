@@ -4,10 +4,9 @@ import PushAPI
 struct BadgeCounts {
     private(set) var numbers: [Int64: Int64]
 
-    /// - Parameter numbers: the current number of each device, by device key.
     init(_ numbers: [Int64: Int64]) { self.numbers = numbers }
 
-    /// Returns the number after one more notification for the device; nil for a removed device.
+    /// Returns the number after one more notification; nil for a removed device.
     mutating func count(_ badge: NotificationBadge, for device: Int64) -> Int64? {
         guard let number = numbers[device] else { return nil }
         let next =

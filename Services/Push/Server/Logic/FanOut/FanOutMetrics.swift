@@ -1,7 +1,6 @@
 import Metrics
 import PushAPI
 
-/// The metrics of fan-out decisions.
 struct FanOutMetrics: Sendable {
     private let people = Counter(label: "roost_push_decisions_total", dimensions: [("decision", "send")])
     private let outcomes: [NotificationRecord.Outcome: Counter]

@@ -29,7 +29,6 @@ struct FanOutResult: Sendable {
         let until: Date
     }
 
-    /// The increments of a notification's counts.
     struct Counts: Hashable, Sendable {
         var people = 0
         var withheld = 0
@@ -41,7 +40,6 @@ struct FanOutResult: Sendable {
     private(set) var queue: [QueueRow] = []
     private(set) var log: [LogRow] = []
     private(set) var held: [HeldRow] = []
-    /// By the index of the notification in the batch.
     private(set) var counts: [Counts]
 
     private struct Collapse: Hashable {
@@ -186,7 +184,6 @@ extension FanOutResult.LogRow {
 }
 
 extension Candidate {
-    /// Returns whether the notification is for this device.
     func includes(_ device: TargetDevice) -> Bool {
         if let onlyDevices { return onlyDevices.contains(device.key) }
         guard !exceptDevices.isEmpty else { return true }

@@ -13,16 +13,12 @@ import Wire
 /// continues; no user is decided twice or skipped. Notifications about one subject are decided in order. Notifications
 /// in one partition take turns, so that a large one does not block the others.
 final class FanOutWorker: Service {
-    /// The maximum number of users in one transaction.
     static let batch = 1_000
-    /// The maximum number of notifications in one transaction.
     private static let notifications = 64
-    /// The number of concurrent batches in one instance.
     private static let workers = 2
 
     private struct BatchRead: Sendable {
         var batch = Batch()
-        /// The number of rows that were read.
         var steps = 0
         var unreadable: [FailedRow] = []
     }
@@ -33,11 +29,9 @@ final class FanOutWorker: Service {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let metrics = FanOutMetrics()
-    /// Signalled when a notification was stored.
     let wakeSignal = WakeSignal()
     private let queueSignal: WakeSignal
 
-    /// Creates a worker that signals `queueSignal` when the queue has new rows.
     init(
         database: PostgresPool,
         rules: Rules,
@@ -177,7 +171,6 @@ final class FanOutWorker: Service {
         on db: PostgresTransaction
     ) async throws -> (people: [Candidate], isLast: Bool) {
         let (application, store) = (fanout.notification.application, AudienceStore(db: db))
-        // The recipients of a cancelled notification do not matter.
         if fanout.notification.isCancelled { return ([], true) }
         switch fanout.audience {
         case .people(let recipients):
@@ -210,7 +203,6 @@ final class FanOutWorker: Service {
         }
     }
 
-    /// Claims notifications whose quiet hours have ended.
     private static func held(
         at now: Date,
         on db: PostgresTransaction,

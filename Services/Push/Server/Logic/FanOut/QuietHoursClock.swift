@@ -45,7 +45,6 @@ struct QuietHoursClock {
 
     init(now: Date) { self.now = now }
 
-    /// Returns nil if it is not quiet now.
     mutating func end(of hours: QuietWindow) -> Date? {
         if let cached = ends[hours] { return cached }
         // Settings accept known zones only. A zone that a later time zone database dropped counts as UTC.

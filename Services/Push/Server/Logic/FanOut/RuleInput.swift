@@ -2,7 +2,6 @@ import Foundation
 import PushAPI
 import Wire
 
-/// The properties of a notification that the rules use.
 struct PendingNotification: Sendable {
     let key: Int64
     /// Empty for a broadcast, which is for all applications.
@@ -13,7 +12,6 @@ struct PendingNotification: Sendable {
     let community: String?
     let badge: NotificationBadge?
     let sound: String?
-    /// Whether the notification has a title or a body.
     let isShown: Bool
     let collapseKey: String?
     let priority: Int
@@ -31,7 +29,6 @@ struct PendingNotification: Sendable {
 
 /// A possible recipient of a notification.
 struct Candidate: Sendable {
-    /// The index of the notification in its batch.
     let notification: Int
     let user: User.ID
     var exceptDevices: [String] = []
@@ -49,7 +46,6 @@ struct Batch: Sendable {
     var candidates: [Candidate] = []
 }
 
-/// The settings of one recipient that the rules use.
 struct RecipientSettings: Sendable {
     var isEnabled = true
     var quietHours: QuietWindow?
@@ -68,7 +64,6 @@ struct FavouriteSettings: Sendable {
     var lastAccepted: Date?
 }
 
-/// A device that is not disabled.
 struct TargetDevice: Sendable {
     let key: Int64
     let id: String

@@ -2,11 +2,9 @@ import Foundation
 import PushAPI
 import Wire
 
-/// The decision about a notification for one user.
 enum RuleDecision: Hashable, Sendable {
     case send
     case withhold(WithholdingReason)
-    /// The notification waits and is then decided again.
     case hold(until: Date)
     case expired
     case cancelled
@@ -16,12 +14,10 @@ enum RuleDecision: Hashable, Sendable {
 enum WithholdingReason: String, Sendable, CaseIterable {
     /// The user turned off all notifications.
     case disabled
-    /// The user turned off this kind.
     case kindDisabled = "kind_disabled"
     case notFavourite = "not_favourite"
     /// The user turned off the notifications of this favourite.
     case favouriteOff = "favourite_off"
-    /// The user turned off the broadcasts of this community.
     case communityDisabled = "community_disabled"
     /// The user turned off this broadcaster's broadcasts in this community.
     case favouriteCommunityDisabled = "favourite_community_disabled"

@@ -13,11 +13,9 @@ enum ContentRules {
     static let lifetimes = 1...2_419_200
     static let maximumScheduleAhead: TimeInterval = 366 * 86_400
 
-    /// Names that FCM and APNs reserve.
     private static let reservedNames: Set<String> = ["aps", "from", "message_type"]
     private static let reservedPrefixes = ["google.", "gcm."]
 
-    /// Returns the text; nil if it is absent or empty.
     static func text(_ text: String?, field: String, limit: Int) throws -> String? {
         guard let text, !text.isEmpty else { return nil }
         guard text.unicodeScalars.count <= limit else {
@@ -26,7 +24,6 @@ enum ContentRules {
         return text
     }
 
-    /// Returns the object as compact JSON; nil if it is absent or empty.
     static func data(_ data: JSONValue?) throws -> String? {
         guard let data, data != .null else { return nil }
         guard case .object(let members) = data else {

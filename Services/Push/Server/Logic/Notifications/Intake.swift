@@ -6,15 +6,12 @@ import Wire
 
 /// Stores notifications from other services, each once, before push acknowledges them.
 struct Intake: Sendable {
-    /// In bytes.
     private static let maximumID = 200
     /// In bytes, of a message's encoded key and arguments.
     private static let maximumMessage = 4_096
-    /// In bytes.
     private static let maximumReason = 64
 
     let database: PostgresPool
-    /// Signalled when a notification was stored.
     let wakeSignal: WakeSignal
     let texts: PushTexts
     let now: @Sendable () -> Date

@@ -4,7 +4,6 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Lists which notifications push sent to a user or withheld, with the reasons.
 struct NotificationLog: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner

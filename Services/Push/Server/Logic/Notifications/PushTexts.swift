@@ -61,7 +61,6 @@ extension NotificationText {
 }
 
 extension NotificationText {
-    /// The JSON text in the table `notifications`.
     var encoded: String {
         get throws { String(decoding: try WireJSON.encoder().encode(self), as: UTF8.self) }
     }

@@ -12,24 +12,20 @@ struct Circuit: Hashable, Sendable {
     var openings = 0
     var openedAt: Date?
     var retryAt: Date?
-    /// The end of the current probe.
     var probeUntil: Date?
     var resumedAt: Date?
 
-    /// The provider's replies to a batch, by meaning.
     struct StatusCounts: Sendable {
         /// Replies that show that the provider works: it accepted or rejected a notification.
         var responded = 0
         /// Replies or failures that show that the provider is overloaded, broken or unreachable.
         var busy = 0
-        /// Whether the provider rejected the credentials.
         var isMisconfigured = false
         /// In seconds, as the provider requested.
         var retryAfter: TimeInterval?
         var reason: String?
     }
 
-    /// The number of consecutive failures that opens the circuit.
     static let threshold = 8
     /// The seconds that an instance has for a probe.
     static let probe: TimeInterval = 20
@@ -82,7 +78,6 @@ struct Circuit: Hashable, Sendable {
         return seconds >= 16 ? limit : min(limit, 4 << seconds)
     }
 
-    /// Returns whether the row can be deleted.
     func isHealthy(at now: Date) -> Bool {
         !isOpen && failures == 0 && resumedAt.map { now.timeIntervalSince($0) > 60 } ?? true
     }

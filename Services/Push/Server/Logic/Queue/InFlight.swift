@@ -13,7 +13,6 @@ final class InFlight: Sendable {
 
     var count: Int { state.withLock { $0.claimed.count } }
 
-    /// The number of notifications without a reply from the provider.
     var awaitingResponse: Int { state.withLock { $0.claimed.count - $0.completed.count } }
 
     func count(in queue: ProviderQueue) -> Int { state.withLock { $0.queues[queue] ?? 0 } }
@@ -32,7 +31,6 @@ final class InFlight: Sendable {
         state.withLock { $0.completed.append(result) }
     }
 
-    /// Removes and returns at most `limit` results that are to be stored.
     func takeCompleted(_ limit: Int) -> [SendResult] {
         state.withLock { state in
             let batch = Array(state.completed.prefix(limit))

@@ -6,7 +6,6 @@ import PushAPI
 import ServiceHost
 import ServiceLifecycle
 
-/// Deletes expired rows and updates the gauges of the queue.
 struct Maintenance: Sendable {
     private static let batch = 5_000
     /// The seconds for which rows of `cooldowns` are kept beyond the cooldown.

@@ -30,7 +30,6 @@ final class NotificationSender: Service {
     private let random: @Sendable () -> Double
     private let metrics: SenderMetrics
     let inFlight = InFlight()
-    /// Signalled when there may be notifications to claim.
     let wakeSignal = WakeSignal()
     private let resultSignal = WakeSignal()
     private let scan = QueueScan()
@@ -162,7 +161,6 @@ final class NotificationSender: Service {
         resultSignal.wake()
     }
 
-    /// Stores results as they arrive, in batches under load.
     private func writeResultsUntilShutdown() async {
         while true {
             do {
@@ -176,7 +174,6 @@ final class NotificationSender: Service {
         }
     }
 
-    /// Stores the results so far; returns their number.
     func writeResults() async throws -> Int {
         let batch = inFlight.takeCompleted(1_000)
         guard !batch.isEmpty else { return 0 }
@@ -243,7 +240,6 @@ final class NotificationSender: Service {
         }
     }
 
-    /// Extends the leases of notifications in flight.
     func renewLeases() async throws {
         let now = now()
         let entries = inFlight.leasesToRenew(leasedBefore: now.addingTimeInterval(-Self.lease / 4), at: now)

@@ -24,14 +24,12 @@ struct ProviderQueue: Hashable, Sendable {
     }
 }
 
-/// The providers, by protocol.
 enum ProviderKind: String, CaseIterable, Sendable {
     case apns
     case fcm
     case web
 }
 
-/// The source of the providers' clients.
 protocol ProviderDirectory: Sendable {
     /// Returns the client with the application's credentials, or else the deployment's; nil if there are neither.
     ///
@@ -45,7 +43,6 @@ struct ClaimedEntry: Sendable {
     let queue: ProviderQueue
     let notification: Int64
     let kind: NotificationKind
-    /// The broadcaster, for a broadcast.
     let broadcaster: String?
     let message: PushMessage
     /// Nil if the device was removed or disabled.

@@ -3,11 +3,9 @@ import Logging
 import PushProviders
 import ServiceLifecycle
 
-/// The credentials with which a sender authenticates to a provider.
 enum ProviderCredentials: Hashable, Sendable {
     /// The signing key of an Apple developer account, in PEM.
     case apns(key: String, keyID: String, teamID: String, topic: String)
-    /// The JSON of a Google service account.
     case fcm(serviceAccount: String)
     /// A P-256 private key, 32 bytes in base64url, and a contact, `mailto:` or `https:`.
     case vapid(privateKey: String, subject: String)
@@ -50,12 +48,6 @@ actor Providers: ProviderDirectory, Service {
     private var clients: [ProviderCredentials: Client] = [:]
     private var lastIdleCheck = Date.distantPast
 
-    /// - Parameters:
-    ///   - own: the deployment's credentials, for applications without their own.
-    ///   - fetch: returns an application's credentials.
-    ///   - makeClient: opens a client; throws for unusable credentials.
-    ///   - logger: receives the errors of unusable credentials.
-    ///   - now: the current time.
     init(
         own: Credentials,
         fetch: @escaping @Sendable (_ application: String) async throws -> Credentials,
@@ -127,7 +119,6 @@ actor Providers: ProviderDirectory, Service {
         return try await pendingFetch.value
     }
 
-    /// Closes clients with replaced credentials, and clients of applications that send nothing.
     private func closeIdleClients(at now: Date) async {
         guard now.timeIntervalSince(lastIdleCheck) > 60 else { return }
         lastIdleCheck = now

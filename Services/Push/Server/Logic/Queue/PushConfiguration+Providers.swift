@@ -15,8 +15,6 @@ extension PushConfiguration {
         return Dictionary(uniqueKeysWithValues: own.compactMap(\.self).map { ($0.kind, $0) })
     }
 
-    /// Opens a client.
-    ///
     /// - Throws: `PushCredentialsError` for unusable credentials.
     func client(_ credentials: ProviderCredentials) throws -> any PushProvider {
         switch credentials {
@@ -49,7 +47,6 @@ extension PushConfiguration {
 }
 
 extension ProviderCredentials {
-    /// Returns the credentials that an application has registered.
     static func all(_ credentials: PushCredentials) -> Providers.Credentials {
         let own: [ProviderCredentials?] = [
             credentials.apns.map { .apns(key: $0.key, keyID: $0.keyId, teamID: $0.teamId, topic: $0.topic) },

@@ -8,7 +8,6 @@ struct QueueAdmin: Sendable {
     private static let batch = 5_000
 
     let database: PostgresPool
-    /// Signalled when failures are queued again.
     let wakeSignal: WakeSignal
     let now: @Sendable () -> Date
 
@@ -39,7 +38,6 @@ struct QueueAdmin: Sendable {
         )
     }
 
-    /// Changes all selected failures, in batches.
     private func all(
         _ selection: PushFailureSelection,
         _ change: (PushFailureSelection) async throws -> Int

@@ -10,7 +10,6 @@ final class QueueScan: Sendable {
     }
 }
 
-/// The number of notifications that may be claimed from a queue.
 struct ClaimQuota: Sendable {
     let queue: ProviderQueue
     let quota: Int

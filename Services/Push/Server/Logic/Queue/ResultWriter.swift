@@ -2,7 +2,6 @@ import Foundation
 import Postgres
 import PushAPI
 
-/// Stores the results of a batch in one transaction.
 struct ResultWriter: Sendable {
     let database: PostgresPool
     let random: @Sendable () -> Double
@@ -46,7 +45,6 @@ struct ResultWriter: Sendable {
         return changed.filter { $0.circuit.isOpen && circuits[$0.queue]?.isOpen != true }
     }
 
-    /// The results of a batch, grouped by statement.
     private struct GroupedResults: Sendable {
         var finished: [ResultStore<PostgresTransaction>.Finished] = []
         var requeued: [ResultStore<PostgresTransaction>.Requeued] = []

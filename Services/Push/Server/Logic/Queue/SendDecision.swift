@@ -5,11 +5,9 @@ import PushProviders
 /// The consequences of a provider's reply for the queue's row, the device, and the provider's circuit.
 struct SendDecision: Sendable {
     enum QueueAction: Hashable, Sendable {
-        /// Moves the row to the log.
         case finish(NotificationRecord.Outcome, reason: String?, receipt: String?)
         /// Moves the row to the log and to the failures, from which the operator can queue it again.
         case fail(reason: String?)
-        /// Sends the notification again at the given time.
         case retry(Date, reason: String?, countsAttempt: Bool, otherEnvironment: Bool)
     }
 
@@ -29,7 +27,6 @@ struct SendDecision: Sendable {
 
     var queueAction: QueueAction
     var device: DeviceChange?
-    /// Nil if nothing was sent.
     var providerStatus: ProviderStatus?
 }
 

@@ -1,7 +1,6 @@
 import Metrics
 import PushProviders
 
-/// The metrics of sending.
 struct SenderMetrics: Sendable {
     private static let outcomes = [
         "accepted", "unregistered", "wrong_environment", "wrong_app", "refused", "too_large", "target_busy",

@@ -8,7 +8,6 @@ struct QuietWindow: Hashable, Sendable {
     let end: Int
     let timeZone: String
 
-    /// Creates a window from validated values.
     init(start: Int, end: Int, timeZone: String) {
         self.start = start
         self.end = end
@@ -30,7 +29,6 @@ struct QuietWindow: Hashable, Sendable {
         timeZone = hours.timeZone
     }
 
-    /// The form for clients.
     var hours: QuietHours { QuietHours(start: Self.text(start), end: Self.text(end), timeZone: timeZone) }
 
     private static func minute(_ text: String, field: String) throws -> Int {

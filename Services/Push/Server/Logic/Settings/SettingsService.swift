@@ -3,7 +3,6 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Shows and changes users' notification settings.
 struct SettingsService: Sendable {
     let database: PostgresPool
     let now: @Sendable () -> Date

@@ -11,7 +11,6 @@ struct DeletedUserMentions: Sendable {
     let now: @Sendable () -> Date
     var batch = 5_000
 
-    /// Removes the text of all such notifications; returns true.
     func removeData(_ unconfirmedDeletion: UnconfirmedDeletion) async throws -> Bool {
         var last: Int64? = 0
         while let key = last {

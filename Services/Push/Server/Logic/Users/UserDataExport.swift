@@ -2,7 +2,6 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Writes push's data about a user to the files of the user's export.
 struct UserDataExport: Sendable {
     let database: PostgresPool
 

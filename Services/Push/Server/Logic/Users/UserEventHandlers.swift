@@ -6,7 +6,6 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// The handlers of events about users: sign-ins, ended sessions, deletions, live streams.
 struct UserEventHandlers: Sendable {
     let devices: Devices
     let broadcasts: Broadcasts
@@ -41,7 +40,6 @@ struct UserEventHandlers: Sendable {
             }
     }
 
-    /// Removes push's data about a user.
     private static func removeData(_ user: User.ID, in db: PostgresTransaction) async throws {
         try await DeviceStore(db: db).delete(of: user)
         try await UserLanguageStore(db: db).delete(of: user)

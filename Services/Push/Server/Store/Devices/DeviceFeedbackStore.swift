@@ -24,7 +24,6 @@ struct DeviceFeedbackStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Disables devices until the client registers them again.
     func disable(_ devices: [(device: ClaimedEntry.Device, reason: String)]) async throws {
         guard !devices.isEmpty else { return }
         try await db.run(

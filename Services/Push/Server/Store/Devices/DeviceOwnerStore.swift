@@ -15,7 +15,6 @@ struct DeviceOwnerStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Adds up to `limit` missing users who have an active device; returns these users.
     func insertMissing(limit: Int) async throws -> [User.ID] {
         try await db.all(
             """
@@ -34,7 +33,6 @@ struct DeviceOwnerStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes up to `limit` users without an active device; returns these users.
     func deleteStale(limit: Int) async throws -> [User.ID] {
         try await db.all(
             """

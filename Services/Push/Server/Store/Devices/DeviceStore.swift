@@ -3,7 +3,6 @@ import Postgres
 import PushAPI
 import Wire
 
-/// A device to register, and the session that registers it.
 struct DeviceRegistration: Sendable {
     let user: User.ID
     let deviceID: String
@@ -13,15 +12,12 @@ struct DeviceRegistration: Sendable {
     var texts: DeviceTexts?
 }
 
-/// The localization of a device's notifications.
 struct DeviceTexts: Sendable {
     /// A BCP 47 tag in canonical case; nil to use the user's language.
     var language: String?
-    /// Whether the app translates keys and arguments itself.
     var locKeys = false
 }
 
-/// A row of `devices`, without the keys of Web Push.
 struct DeviceRecord: Sendable {
     let key: Int64
     let deviceID: String
@@ -99,7 +95,6 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns devices in the order of their first registration.
     func page(of user: User.ID, after key: Int64, limit: Int) async throws -> [DeviceRecord] {
         try await db.all(
             """
@@ -111,7 +106,6 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns false if the user has no such device.
     func delete(_ key: Int64, of user: User.ID) async throws -> Bool {
         try await db.run(
             """

@@ -3,12 +3,10 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// The recipients of a notification.
 enum Audience: Hashable, Sendable {
     case people([NotificationRequest.Recipient])
     /// At most 1,000, by the clients' own device ids.
     case devices([String])
-    /// The subscribers of the topic.
     case topic(String)
     /// The users who have the broadcaster, a case-folded name, as a favourite.
     case favourites(of: String)

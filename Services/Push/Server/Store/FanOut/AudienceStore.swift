@@ -3,7 +3,6 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Reads the recipients of notifications and their settings, one statement for a batch.
 struct AudienceStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -36,7 +35,6 @@ struct AudienceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the owners of devices, given by the clients' own ids.
     func owners(of devices: [String], in application: String) async throws -> [String: Set<Int64>] {
         let rows = try await db.all(
             """
@@ -73,7 +71,6 @@ struct AudienceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the users' active devices, the oldest first.
     func devices(of people: Set<User.ID>) async throws -> [User.ID: [TargetDevice]] {
         let people = Array(people)
         let rows = try await db.execute(

@@ -16,7 +16,6 @@ struct FanOutStore<Executor: PostgresExecutor> {
     struct FanOutJob: Sendable {
         let notification: PendingNotification
         let audience: Audience
-        /// The last user already decided.
         let after: User.ID
     }
 
@@ -51,7 +50,6 @@ struct FanOutStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the due notifications of a partition, in order.
     func due(
         in partition: Int,
         at now: Date,
@@ -91,7 +89,6 @@ struct FanOutStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A notification with undecided recipients.
     static let fanout = SetAsideKind(
         "fanout",
         table: "fanouts",

@@ -4,12 +4,10 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// The key of a held notification.
 struct HeldKey: Sendable {
     let user: User.ID
     let about: String
 
-    /// The key of a row that is set aside.
     var columns: [String] { [user.application, user.user, about] }
 }
 
@@ -134,7 +132,6 @@ struct HeldRecipient: Codable, Sendable {
     var onlyDevices: [Int64]?
     var badge: NotificationBadge?
 
-    /// Returns nil if the candidate has no such values.
     init?(_ candidate: Candidate) {
         exceptDevices = candidate.exceptDevices.isEmpty ? nil : candidate.exceptDevices
         onlyDevices = candidate.onlyDevices.map { $0.sorted() }
@@ -170,7 +167,6 @@ extension HeldStore.Held {
         )
     }
 
-    /// Returns the candidate for the new decision.
     func candidate(notification: Int) -> Candidate {
         Candidate(
             notification: notification,

@@ -71,7 +71,6 @@ struct LogStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes entries older than `date`; returns their number.
     func prune(before date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """

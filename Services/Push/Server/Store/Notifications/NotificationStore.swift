@@ -3,14 +3,12 @@ import Postgres
 import PushAPI
 import Wire
 
-/// A validated notification to store.
 struct NewNotification: Sendable {
     /// Empty for a broadcast, which is for all applications.
     var application: String
     var id: String
     var kind: NotificationKind
     var title: String?
-    /// The title on Android, in place of `title`.
     var androidTitle: String?
     var body: String?
     /// A JSON object, in compact form.
@@ -27,16 +25,13 @@ struct NewNotification: Sendable {
     var createdAt: Date
     var dueAt: Date
     var expiresAt: Date
-    /// The ids of users in the text.
     var mentions: [String] = []
     /// The messages of which title and body are the English texts; push renders them in each device's language.
     var titleMessage: NotificationText?
     var bodyMessage: NotificationText?
-    /// Users that push does not notify but records in the log.
     var withheld: [NotificationRequest.Withheld] = []
 }
 
-/// The table `notifications`, and inserts into `fanouts`.
 struct NotificationStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -98,7 +93,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the progress of a server's notification.
     func report(_ id: String, of application: String, at now: Date) async throws -> NotificationReport? {
         try await db.first(
             """
@@ -123,7 +117,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes the fan-out job of a server's notification.
     func dropFanout(_ id: String, of application: String) async throws {
         try await db.run(
             """
@@ -161,7 +154,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds to the counts of decisions.
     func addCounts(_ counts: [(key: Int64, FanOutResult.Counts)]) async throws {
         let counts = counts.filter { $0.1 != FanOutResult.Counts() }.sorted { $0.key < $1.key }
         guard !counts.isEmpty else { return }
@@ -180,7 +172,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds to the counts of devices.
     func addCounts(sent: [Int64: Int], failed: [Int64: Int]) async throws {
         let keys = Set(sent.keys).union(failed.keys).sorted()
         guard !keys.isEmpty else { return }
@@ -195,7 +186,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes notifications that expired before `date`; returns their number.
     func prune(expiredBefore date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -263,7 +253,6 @@ extension NewNotification {
 }
 
 extension NotificationPriority {
-    /// The order in the queue.
     var rank: Int {
         switch self {
         case .high: 0

@@ -71,7 +71,6 @@ struct CircuitStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Releases a probe that sent nothing.
     func cancelProbe(_ queue: ProviderQueue) async throws {
         try await db.run(
             """
@@ -85,7 +84,6 @@ struct CircuitStore<Executor: PostgresExecutor> {
         try await db.one("SELECT count(*) AS n FROM circuits WHERE is_open", as: { try $0.int("n") })
     }
 
-    /// Deletes circuits that have been closed without failures since `date`.
     func prune(healthySince date: Date) async throws {
         try await db.run(
             """

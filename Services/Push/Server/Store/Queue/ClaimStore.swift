@@ -192,7 +192,6 @@ extension ClaimedEntry {
     }
 }
 
-/// The content that all rows of a notification share.
 private struct ClaimedNotification {
     let data: [String: EncodedJSON]
     let titleMessage: NotificationText?

@@ -6,7 +6,6 @@ import PushAPI
 struct FailureStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Returns failures before `id`, the newest first.
     func page(before id: Int64?, limit: Int) async throws -> [PushFailure] {
         try await db.all(
             """
@@ -50,7 +49,6 @@ struct FailureStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes at most `limit` failures; returns their number.
     func drop(_ selection: PushFailureSelection, limit: Int) async throws -> Int {
         try await db.run(
             """

@@ -3,11 +3,9 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Reads the whole queue for the operator's report.
 struct QueueAdminStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Returns the number of waiting notifications and the circuit of each queue.
     func queues() async throws -> [QueueReport.ProviderQueue] {
         try await db.all(
             """

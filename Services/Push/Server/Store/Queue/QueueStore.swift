@@ -66,7 +66,6 @@ struct QueueStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Moves expired rows to the log; returns their number.
     func expire(at now: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -98,7 +97,6 @@ struct QueueStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Extends the leases of rows.
     func renewLeases(_ entries: [ProviderQueue.Entry], until lease: Date) async throws {
         guard !entries.isEmpty else { return }
         try await db.run(

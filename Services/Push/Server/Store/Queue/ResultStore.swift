@@ -3,7 +3,6 @@ import Postgres
 import PushAPI
 import Wire
 
-/// A claimed notification and the decision about it.
 struct SendResult: Sendable {
     let claimed: ClaimedEntry
     let decision: SendDecision
@@ -23,7 +22,6 @@ struct ResultStore<Executor: PostgresExecutor> {
         let outcome: NotificationRecord.Outcome
         let reason: String?
         let receipt: String?
-        /// Whether the row also goes to the operator's `failures`.
         let isFailure: Bool
     }
 
@@ -137,7 +135,6 @@ struct ResultStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes cooldowns that ended before `date`; returns their number.
     func pruneCooldowns(before date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """

@@ -13,7 +13,6 @@ struct SubscriptionUpdate: Sendable {
     let icon: String?
 }
 
-/// A favourite to add with default options.
 struct NewSubscription: Sendable {
     let name: FoldedName
     let icon: String?
@@ -26,7 +25,6 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
 
     let db: Executor
 
-    /// Returns favourites after `last`, in the order of their folded names.
     func page(
         of user: User.ID,
         after last: String,
@@ -108,7 +106,6 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes the user's oldest removals beyond `limit`.
     func trimRemoved(of user: User.ID, to limit: Int) async throws {
         try await db.run(
             """

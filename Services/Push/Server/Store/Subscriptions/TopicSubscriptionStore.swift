@@ -15,7 +15,6 @@ struct TopicSubscriptionStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Returns the number of the user's topics, at most `limit`.
     func count(of user: User.ID, upTo limit: Int) async throws -> Int {
         try await db.one(
             """

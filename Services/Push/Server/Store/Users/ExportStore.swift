@@ -65,7 +65,6 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the user's notifications, sent and withheld, with the reasons.
     func log(of user: User.ID, after position: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """

@@ -2,7 +2,6 @@ import Foundation
 import Postgres
 import Wire
 
-/// Removes the notifications of a deleted user.
 struct UserDeletionStore<Executor: PostgresExecutor> {
     let db: Executor
 
