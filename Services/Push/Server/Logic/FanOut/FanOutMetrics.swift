@@ -2,7 +2,7 @@ import Metrics
 import PushAPI
 
 struct FanOutMetrics: Sendable {
-    private let people = Counter(label: "roost_push_decisions_total", dimensions: [("decision", "send")])
+    private let sends = Counter(label: "roost_push_decisions_total", dimensions: [("decision", "send")])
     private let outcomes: [NotificationRecord.Outcome: Counter]
     private let withheld: [String: Counter]
 
@@ -24,7 +24,7 @@ struct FanOutMetrics: Sendable {
 
     /// Counts decisions: `send` for each device, the others for each user.
     func count(_ decided: FanOutResult) {
-        people.increment(by: decided.queue.count)
+        sends.increment(by: decided.queue.count)
         for row in decided.log {
             (outcomes[row.outcome] ?? row.reason.flatMap { withheld[$0] })?.increment()
         }

@@ -148,11 +148,11 @@ final class FanOutWorker: Service {
             let index = batch.notifications.count
             batch.notifications.append(fanout.notification)
             let capacity = Self.batch - batch.candidates.count
-            let (people, isLast) = try await Self.people(of: fanout, as: index, capacity: capacity, on: db)
-            batch.candidates += people
+            let (candidates, isLast) = try await Self.candidates(of: fanout, as: index, capacity: capacity, on: db)
+            batch.candidates += candidates
             if isLast {
                 finished.append(fanout.notification.key)
-            } else if let last = people.last {
+            } else if let last = candidates.last {
                 try await store.advance(fanout.notification.key, after: last.user, at: now)
             }
         }
@@ -164,17 +164,17 @@ final class FanOutWorker: Service {
         )
     }
 
-    private static func people(
+    private static func candidates(
         of fanout: FanOutStore<PostgresTransaction>.FanOutJob,
         as index: Int,
         capacity: Int,
         on db: PostgresTransaction
-    ) async throws -> (people: [Candidate], isLast: Bool) {
+    ) async throws -> (candidates: [Candidate], isLast: Bool) {
         let (application, store) = (fanout.notification.application, AudienceStore(db: db))
         if fanout.notification.isCancelled { return ([], true) }
         switch fanout.audience {
         case .people(let recipients):
-            let people = recipients.map { recipient in
+            let candidates = recipients.map { recipient in
                 Candidate(
                     notification: index,
                     user: User.ID(application: application, user: recipient.userId),
@@ -182,13 +182,13 @@ final class FanOutWorker: Service {
                     badge: recipient.badge
                 )
             }
-            return (people, true)
+            return (candidates, true)
         case .devices(let ids):
-            let people = try await store.owners(of: ids, in: application).map { user, devices in
+            let candidates = try await store.owners(of: ids, in: application).map { user, devices in
                 let user = User.ID(application: application, user: user)
                 return Candidate(notification: index, user: user, onlyDevices: devices)
             }
-            return (people, true)
+            return (candidates, true)
         case .topic(let topic):
             let users = try await store.subscribers(
                 to: topic,

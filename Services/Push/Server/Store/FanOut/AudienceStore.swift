@@ -56,29 +56,30 @@ struct AudienceStore<Executor: PostgresExecutor> {
                    subscriptions.sound, subscriptions.disabled_communities, cooldowns.accepted_at
             FROM unnest(
                 \(batch.candidates.map(\.user.application)), \(batch.candidates.map(\.user.user)), \(broadcasters)
-            ) WITH ORDINALITY AS people (application_id, user_id, broadcaster, ordinal)
+            ) WITH ORDINALITY AS candidates (application_id, user_id, broadcaster, ordinal)
             LEFT JOIN settings
-                ON settings.application_id = people.application_id AND settings.user_id = people.user_id
+                ON settings.application_id = candidates.application_id AND settings.user_id = candidates.user_id
             LEFT JOIN subscriptions
-                ON subscriptions.application_id = people.application_id AND subscriptions.user_id = people.user_id
-                    AND subscriptions.broadcaster = people.broadcaster AND subscriptions.removed_at IS NULL
+                ON subscriptions.application_id = candidates.application_id
+                    AND subscriptions.user_id = candidates.user_id
+                    AND subscriptions.broadcaster = candidates.broadcaster AND subscriptions.removed_at IS NULL
             LEFT JOIN cooldowns
-                ON cooldowns.application_id = people.application_id AND cooldowns.user_id = people.user_id
-                    AND cooldowns.broadcaster = people.broadcaster
-            ORDER BY people.ordinal
+                ON cooldowns.application_id = candidates.application_id AND cooldowns.user_id = candidates.user_id
+                    AND cooldowns.broadcaster = candidates.broadcaster
+            ORDER BY candidates.ordinal
             """,
             as: RecipientSettings.init(row:)
         )
     }
 
-    func devices(of people: Set<User.ID>) async throws -> [User.ID: [TargetDevice]] {
-        let people = Array(people)
+    func devices(of users: Set<User.ID>) async throws -> [User.ID: [TargetDevice]] {
+        let users = Array(users)
         let rows = try await db.execute(
             """
             SELECT devices.application_id, devices.user_id, devices.device_key, devices.device_id, devices.session_id,
                    devices.platform, \(unsafe: TargetDevice.service)
-            FROM unnest(\(people.map(\.application)), \(people.map(\.user))) AS people (application_id, user_id)
-            JOIN devices ON devices.application_id = people.application_id AND devices.user_id = people.user_id
+            FROM unnest(\(users.map(\.application)), \(users.map(\.user))) AS users (application_id, user_id)
+            JOIN devices ON devices.application_id = users.application_id AND devices.user_id = users.user_id
             WHERE devices.disabled_reason IS NULL
             ORDER BY devices.device_key
             """
