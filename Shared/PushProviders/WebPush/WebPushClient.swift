@@ -6,7 +6,7 @@ public import NetworkGuard
 /// A client for browsers' push services (RFC 8030), with encryption (RFC 8291) and VAPID signatures (RFC 8292).
 ///
 /// The subscriber chooses the push service, so the client does not trust it. The client connects only to addresses that
-/// ``NetworkGuard/AddressGuard`` allows, follows no redirects, and reads at most 16 KiB of a response. Each push
+/// `AddressGuard` allows, follows no redirects, and reads at most 16 KiB of a response. Each push
 /// service has its own connections, so a slow one does not delay the others.
 public final class WebPushClient: PushProvider {
     /// The limits of a client.
