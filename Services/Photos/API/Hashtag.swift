@@ -1,12 +1,11 @@
 import Wire
 
-/// A word by which posts are found.
+/// A hashtag, as a search for hashtags returns it.
 package struct Hashtag: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "hashtags"
 
-    /// Folded, without the `#`.
+    /// Case-folded, without the `#`.
     package var tag: String
-    /// How many posts have it.
     package var postCount: Int
 
     package init(tag: String, postCount: Int) {

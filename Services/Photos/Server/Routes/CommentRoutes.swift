@@ -3,7 +3,7 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves what people say of a post: comments and likes.
+/// Serves comments and likes.
 struct CommentRoutes {
     let comments: Comments
     let likes: Likes

@@ -3,7 +3,7 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/photos/posts`: what people post, and the lists of it.
+/// Serves posts, lists of posts and the search for hashtags.
 struct PostRoutes {
     let posts: Posts
     let lists: PostLists
