@@ -108,8 +108,8 @@ package struct PhotosService: SuiteService {
             setAside: resources.setAside,
             logger: logger,
             now: resources.now,
-            isGone: personDeletions.isGone,
-            deleteApplicationData: personDeletions.erase
+            isGone: personDeletions.isDeleted,
+            deleteApplicationData: personDeletions.deleteApplicationData
         )
         events = UserEventHandlers(
             people: people,

@@ -42,7 +42,7 @@ struct People: Sendable {
 
     static let notFound = APIError(.notFound, "user_not_found", "there is no such person")
     /// Somebody whose account was deleted while he asked.
-    static let gone = APIError(.forbidden, "account_deleted", "this account is gone")
+    static let accountDeleted = APIError(.forbidden, "account_deleted", "this account is gone")
 
     /// Takes over what somebody is called now, if he has been here.
     func rename(_ user: User.ID, to name: String, in db: PostgresTransaction) async throws {

@@ -69,7 +69,7 @@ struct Profiles: Sendable {
         try await database.transaction { db in
             let store = PeopleStore(db: db)
             // His row before any other: so it is everywhere.
-            guard try await store.lock(person.id) != nil else { throw People.gone }
+            guard try await store.lock(person.id) != nil else { throw People.accountDeleted }
             if let name { try await people.rename(person.id, to: name, in: db) }
             if let bio { try await store.set(name: nil, bio: bio, of: person.id) }
             try await set(changes.profilePicture, of: person.id, in: db)

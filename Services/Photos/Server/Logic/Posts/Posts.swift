@@ -44,7 +44,7 @@ struct Posts: Sendable {
         in db: PostgresTransaction
     ) async throws -> PostKey {
         let store = PostStore(db: db, links: links)
-        guard let position = try await store.begin(by: author.id) else { throw People.gone }
+        guard let position = try await store.begin(by: author.id) else { throw People.accountDeleted }
         let uploads = checked.images.map(\.uploadId)
         let claimed = try await UploadStore(db: db).claim(uploads, by: author.id, for: position.key)
         let post = NewPost(

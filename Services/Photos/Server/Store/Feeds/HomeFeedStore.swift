@@ -7,7 +7,7 @@ struct HomeEntries: Sendable {
         case visible
         /// Hidden, be it one's own, or of somebody whom a block keeps apart.
         case invisible
-        case gone
+        case deleted
     }
 
     struct Entry: Sendable {
@@ -59,8 +59,9 @@ struct HomeFeedStore<Executor: PostgresExecutor> {
                 ORDER BY created_at DESC, author_id DESC, number DESC LIMIT \(limit)
             )
             SELECT feed.is_behind, entries.created_at, entries.author_id, entries.number,
-                   CASE WHEN posts.number IS NULL THEN 'gone' WHEN posts.hidden_at IS NULL AND \(unblocked: "posts.author_id", by: owner)
-                        THEN 'visible' ELSE 'invisible' END AS state
+                   CASE WHEN posts.number IS NULL THEN 'deleted'
+                        WHEN posts.hidden_at IS NULL AND \(unblocked: "posts.author_id", by: owner) THEN 'visible'
+                        ELSE 'invisible' END AS state
             FROM (SELECT EXISTS (SELECT FROM edges WHERE synced_number IS NOT NULL) AS is_behind) AS feed
             LEFT JOIN entries ON true
             LEFT JOIN posts ON posts.author_id = entries.author_id AND posts.number = entries.number
