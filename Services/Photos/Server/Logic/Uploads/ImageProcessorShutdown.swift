@@ -1,7 +1,7 @@
 import Images
 import ServiceLifecycle
 
-/// Ends the processes that make images smaller, once nobody asks for any more.
+/// Ends the image workers at shutdown.
 struct ImageProcessorShutdown: Service {
     let imageProcessor: ImageProcessor
 
