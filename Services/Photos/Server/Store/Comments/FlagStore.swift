@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// A post, or a comment of it, that somebody has found to be wrong.
+/// A post or a comment that users flag.
 struct FlagTarget: Hashable, Sendable {
     let post: PostKey
     /// Nil for the post itself.
@@ -11,7 +11,7 @@ struct FlagTarget: Hashable, Sendable {
     fileprivate var number: Int64 { comment ?? 0 }
 }
 
-/// What was flagged, and how often.
+/// A flagged post or comment, with the number of its flags.
 struct FlaggedItem: Sendable {
     let target: FlagTarget
     let count: Int
@@ -19,12 +19,12 @@ struct FlaggedItem: Sendable {
     let lastAt: Date
 }
 
-/// A place in the list of what was flagged.
+/// A cursor in the list of flagged items.
 struct FlagPosition: Codable, Sendable {
     let author: Int64
     let number: Int64
     let comment: Int64
-    /// Since 1970.
+    /// Microseconds since 1970.
     let microseconds: Int64
 
     fileprivate static let beforeAll = FlagPosition(
@@ -35,11 +35,11 @@ struct FlagPosition: Codable, Sendable {
     )
 }
 
-/// The tables `flagged_items` and `flags`: what people have found to be wrong, and who has.
+/// The tables `flagged_items` and `flags`.
 struct FlagStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Notes it, once for each person; under the post's lock.
+    /// Inserts a flag, once for each user; runs under the post's lock.
     func insert(_ target: FlagTarget, in application: String, by person: Person.ID) async throws {
         let (post, comment) = (target.post, target.number)
         let isNew = try await db.run(
@@ -61,7 +61,7 @@ struct FlagStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What was flagged last for the first time comes first.
+    /// Returns flagged items; those that were first flagged most recently come first.
     func page(of application: String, after last: FlagPosition?, limit: Int) async throws -> [FlaggedItem] {
         let last = last ?? .beforeAll
         return try await db.all(

@@ -1,11 +1,11 @@
 import Postgres
 import Wire
 
-/// The newest entries of a home feed after a place in it, as it stands.
+/// The newest entries of a home feed after a position.
 struct HomeEntries: Sendable {
     enum State: String, Sendable {
         case visible
-        /// Hidden, be it one's own, or of somebody whom a block keeps apart.
+        /// The post is hidden, or a block exists between its author and the reader.
         case invisible
         case deleted
     }
@@ -15,20 +15,21 @@ struct HomeEntries: Sendable {
         let state: State
     }
 
-    /// Whether posts wait to be copied that may belong among these.
+    /// Whether posts that may belong among these entries are not copied yet.
     let isBehind: Bool
-    /// In the feed's order.
     let entries: [Entry]
 }
 
-/// Reads home feeds: what was copied, and merged into it one's own posts and those of whom very many follow.
+/// Reads home feeds: copied posts, merged with the owner's own posts and those of popular authors.
 struct HomeFeedStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// One statement sees one moment: whether the feed is behind is told of just these entries.
+    /// Returns the entries after a position.
     ///
-    /// The last numbers of those who are followed are looked up one by one, and so in the same time however many people and
-    /// posts there are.
+    /// One statement reads both the entries and whether the feed is behind, so that the two are consistent.
+    ///
+    /// The last post numbers of followed users are looked up one by one, so the time does not depend on the total
+    /// number of users and posts.
     func entries(of owner: Person.ID, after last: FeedPosition, limit: Int) async throws -> HomeEntries {
         let rows = try await db.all(
             """
@@ -74,7 +75,7 @@ struct HomeFeedStore<Executor: PostgresExecutor> {
 }
 
 extension HomeEntries.Entry {
-    /// Nil for the one row that an empty feed has.
+    /// Nil for the single row of an empty feed.
     fileprivate init?(row: PostgresRow) throws {
         guard try row.optionalInt64("number") != nil else { return nil }
         self.init(

@@ -1,7 +1,7 @@
 import Postgres
 import Wire
 
-/// The table `people_names`: by what people are found.
+/// The table `people_names` of searchable names.
 struct PersonNameStore<Executor: PostgresExecutor> {
     let db: Executor
 
