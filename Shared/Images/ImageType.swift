@@ -1,7 +1,6 @@
-/// The formats that are read.
+/// The image formats that can be decoded.
 public enum ImageType: String, Sendable, Hashable, CaseIterable {
     case jpeg, png, gif, webp, heic
 
-    /// What goes into a `Content-Type`.
     public var mediaType: String { "image/\(rawValue)" }
 }

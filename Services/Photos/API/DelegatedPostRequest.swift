@@ -1,7 +1,7 @@
 package import Foundation
 package import Wire
 
-/// A request of another service to post on behalf of a user who is not connected, such as a scheduled post.
+/// A request of another service to post on behalf of a user, for example a scheduled post.
 package struct DelegatedPostRequest: Codable, Sendable {
     package var applicationId: String
     package var userId: String

@@ -5,7 +5,7 @@ import Wire
 
 /// Reads the rows about a user from all tables, for the user's data export.
 ///
-/// Content of other users is not included; only the ids of the users whom a row refers to.
+/// Content of other users is not included; rows contain only their user ids.
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -108,7 +108,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns a page of the users whom the user follows.
+    /// Returns a page of the followed users.
     func following(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """

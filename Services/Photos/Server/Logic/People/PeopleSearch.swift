@@ -13,7 +13,7 @@ struct PeopleSearch: Sendable {
     /// The maximum number of results.
     private static let limit = 10
     /// The minimum length of a query, in characters; a single letter would match too many users.
-    private static let minimumLetters = 2
+    private static let minimumCharacters = 2
     private static let maximumQuery = 100
 
     func find(_ query: String?, by user: User.ID) async throws -> Page<Profile> {
@@ -29,8 +29,8 @@ struct PeopleSearch: Sendable {
             throw APIError.invalid("query", "\"query\" must have at most \(maximumQuery) characters", code: "too_long")
         }
         let words = SearchNames.query(query)
-        guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumLetters else {
-            throw APIError.invalid("query", "\"query\" must have at least \(minimumLetters) letters", code: "too_short")
+        guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumCharacters else {
+            throw APIError.invalid("query", "\"query\" must have at least \(minimumCharacters) letters", code: "too_short")
         }
         return words
     }

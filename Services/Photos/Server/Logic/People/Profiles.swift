@@ -121,7 +121,7 @@ struct Profiles: Sendable {
         return Privacy(searchable: try await PeopleStore(db: database.reads).isSearchable(person.id) ?? false)
     }
 
-    /// Changes the privacy settings; the names of a user who is not searchable are deleted from the search table.
+    /// Changes the privacy settings; a user who opts out of the search is removed from the search table.
     func update(_ privacy: Privacy, of user: User.ID) async throws -> Privacy {
         let person = try await people.person(for: user)
         try await database.transaction { db in

@@ -55,7 +55,7 @@ enum SearchNames {
         var folded = String.UnicodeScalarView()
         for scalar in NameFolding.fold(text).decomposedStringWithCanonicalMapping.unicodeScalars
         where !accents.contains(where: { $0.contains(scalar.value) }) {
-            if let plain = plainLetters[scalar] {
+            if let plain = plainSpellings[scalar] {
                 folded.append(contentsOf: plain.unicodeScalars)
             } else {
                 folded.append(scalar)
@@ -77,7 +77,7 @@ enum SearchNames {
     ]
 
     /// Letters that have no decomposition, with the spelling of users whose keyboards lack them.
-    private static let plainLetters: [Unicode.Scalar: String] = [
+    private static let plainSpellings: [Unicode.Scalar: String] = [
         "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t",
     ]
 

@@ -114,7 +114,7 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns users who follow the person or whom the person follows.
+    /// Returns followers of the person and users that the person follows.
     func followed(by person: Person.ID, limit: Int) async throws -> [Person.ID] {
         try await db.all(
             """
