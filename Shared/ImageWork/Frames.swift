@@ -57,7 +57,6 @@ package struct Frames: Sendable {
 
     package mutating func append(_ piece: [UInt8]) { buffer += piece }
 
-    /// Returns the next complete frame, or nil until more bytes arrive.
     package mutating func next() throws(MalformedFrame) -> [UInt8]? {
         guard let length = Fields.length(buffer, at: 0) else { return nil }
         guard length <= Self.maximumLength else { throw MalformedFrame() }

@@ -4,11 +4,9 @@
 ///
 /// It contains neither text from the file nor paths.
 package enum ImageDecodingError: Error, Hashable, Sendable {
-    /// The file is not an image, has an unsupported format, or is also valid in another format.
     case unsupported(reason: String)
     case tooManyPixels
     case tooManyFrames
-    /// The image is damaged, or needs more memory or time than allowed.
     case broken(reason: String)
 
     static let truncated = ImageDecodingError.broken(reason: "ends before its image does")

@@ -10,20 +10,15 @@ package enum PictureFormat: String, Sendable, CaseIterable {
 package struct RenderRequest: Equatable, Sendable {
     package static let descriptors = 3
 
-    /// The maximum number of pixels of one frame.
     package var maximumPixels: Int
-    /// The maximum number of frames of an animation.
     package var maximumFrames: Int
-    /// The sides of the squares that the full picture and the thumbnail are fitted into, in pixels.
     package var fullSide: Int
     package var thumbnailSide: Int
     /// The maximum number of pixels of all frames of the output animation together.
     package var animationPixels: Int
-    /// The quality of JPEG and WebP, 1 to 100.
     package var quality: Int
     package var thumbnailQuality: Int
     package var isProgressive: Bool
-    /// The processor time limit, in seconds.
     package var processorSeconds: Int
     /// The memory limit of the worker, in bytes.
     package var memory: Int
@@ -67,7 +62,6 @@ package struct RenderRequest: Equatable, Sendable {
         return fields.bytes
     }
 
-    /// Nil if the bytes are not a valid request.
     package init?(encoded: [UInt8]) {
         var fields = Fields(encoded)
         guard let maximumPixels = fields.nextNumber(), let maximumFrames = fields.nextNumber(),

@@ -36,7 +36,6 @@ package enum RenderResponse: Equatable, Sendable {
         return fields.bytes
     }
 
-    /// Nil if the bytes are not a valid response.
     package init?(encoded: [UInt8]) {
         var fields = Fields(encoded)
         guard let kind = fields.nextText() else { return nil }
@@ -101,7 +100,6 @@ extension Fields {
     }
 }
 
-/// The result of a request.
 package struct Rendering: Equatable, Sendable {
     package struct Picture: Equatable, Sendable {
         package var format: PictureFormat
@@ -115,7 +113,6 @@ package struct Rendering: Equatable, Sendable {
         }
     }
 
-    /// The format of the source, detected from its bytes.
     package var type: PictureFormat
     package var isAnimated: Bool
     /// The size of the source in pixels, after the orientation is applied.

@@ -96,7 +96,6 @@ enum ImageWorker {
     private static func printError(_ text: String) { _ = writeAll(Array((text + "\n").utf8), to: 2) }
 }
 
-/// The descriptors that are sent with a request.
 struct RequestFiles {
     let source: Int32
     let full: Int32

@@ -2,7 +2,6 @@ import CVips
 import Glibc
 import ImageWork
 
-/// The error of the decoder.
 struct DecoderError: Error {
     let message: String
 
@@ -21,7 +20,6 @@ struct DecoderError: Error {
     }
 }
 
-/// An image of libvips, which is released with this object.
 final class Picture {
     private let image: OpaquePointer
 

@@ -2,12 +2,10 @@ import CVips
 import Glibc
 import ImageWork
 
-/// A picture could not be written; `number` is `errno`.
 private struct WriteError: Error {
     let number: Int32
 }
 
-/// Executes one request.
 func execute(_ request: RenderRequest, _ files: RequestFiles, readsHEIC: Bool) -> RenderResponse {
     do throws(ImageDecodingError) {
         let header = try ImageHeader.read(

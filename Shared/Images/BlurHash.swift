@@ -29,7 +29,6 @@ enum BlurHash {
         return String(decoding: hash, as: UTF8.self)
     }
 
-    /// Returns the coefficient of one basis function.
     private static func factor(
         _ x: Int,
         _ y: Int,

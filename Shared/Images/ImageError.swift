@@ -12,7 +12,6 @@ public enum ImageError: Error, Hashable, Sendable {
     /// The queue is full.
     case busy
     case noSpace
-    /// The calling task was cancelled.
     case cancelled
     /// The failure is not caused by the file; the reason is for the log.
     case failed(reason: String)

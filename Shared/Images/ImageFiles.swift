@@ -43,7 +43,6 @@ final class ImageFiles: Sendable {
         unlink(thumbnail(in: folder))
     }
 
-    /// Returns the header of a picture that a worker has written.
     static func header(of path: String) throws(ImageDecodingError) -> ImageHeader {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw .broken(reason: "cannot be opened") }

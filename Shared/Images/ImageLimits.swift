@@ -1,4 +1,3 @@
-/// The limits of images that are decoded.
 public struct ImageLimits: Hashable, Sendable {
     /// The maximum number of pixels of one frame: 50 million.
     public var pixels: Int

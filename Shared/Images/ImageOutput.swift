@@ -1,4 +1,3 @@
-/// The sizes and qualities of the pictures.
 public struct ImageOutput: Hashable, Sendable {
     /// The side of the square that the full picture is fitted into, in pixels: 1280.
     ///
@@ -8,7 +7,6 @@ public struct ImageOutput: Hashable, Sendable {
     public var thumbnailSide: Int
     /// The quality of JPEG and WebP, 1 to 100.
     public var quality: Int
-    /// The quality of the thumbnail, 1 to 100.
     public var thumbnailQuality: Int
     /// Whether JPEGs are progressive, which takes 50% more time to write.
     public var isProgressive: Bool

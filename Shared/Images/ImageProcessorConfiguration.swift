@@ -1,8 +1,6 @@
 import Foundation
 
-/// The configuration of an image processor.
 public struct ImageProcessorConfiguration: Sendable {
-    /// The path of the `image-worker` executable.
     public var worker: String
     /// The number of files decoded at once, each in a separate process: 2.
     public var workers: Int

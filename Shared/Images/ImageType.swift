@@ -1,4 +1,3 @@
-/// The image formats that can be decoded.
 public enum ImageType: String, Sendable, Hashable, CaseIterable {
     case jpeg, png, gif, webp, heic
 

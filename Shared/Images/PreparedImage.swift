@@ -1,6 +1,5 @@
 /// The pictures of a file: two pictures without metadata other than a colour profile, and a BlurHash.
 public struct PreparedImage: Hashable, Sendable {
-    /// A picture file.
     public struct Picture: Hashable, Sendable {
         public let path: String
         public let type: ImageType

@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// A comment on a post.
 package struct Comment: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "comments"
 

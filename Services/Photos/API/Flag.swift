@@ -12,7 +12,6 @@ package struct Flag: Codable, Hashable, Sendable, PageItem {
     package var post: Post
     /// The flagged comment; nil if the post itself was flagged.
     package var comment: Comment?
-    /// The number of users who flagged it.
     package var flagCount: Int
     package var firstFlaggedAt: Date
     package var lastFlaggedAt: Date

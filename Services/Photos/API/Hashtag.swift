@@ -1,6 +1,5 @@
 import Wire
 
-/// A hashtag, as a search for hashtags returns it.
 package struct Hashtag: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "hashtags"
 

@@ -1,12 +1,10 @@
 package import Foundation
 import Wire
 
-/// A user's like of a post.
 package struct Like: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "likes"
 
     package var author: Author
-    /// When the user liked the post.
     package var timestamp: Date
 
     package init(author: Author, timestamp: Date) {

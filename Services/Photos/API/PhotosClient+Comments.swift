@@ -1,7 +1,6 @@
 import ServiceClient
 package import Wire
 
-/// Calls about comments, likes and flags.
 extension PhotosClient {
     package func comment(_ text: String, on post: String) async throws -> Comment {
         try await service.post(path(post, "comments"), CommentDraft(text: text))

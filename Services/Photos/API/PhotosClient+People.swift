@@ -1,7 +1,6 @@
 import ServiceClient
 package import Wire
 
-/// Calls about profiles, follows and the search for users.
 extension PhotosClient {
     package func me() async throws -> Profile {
         try await service.get("/photos/me")

@@ -1,7 +1,6 @@
 import ServiceClient
 package import Wire
 
-/// Calls about posts and lists of posts.
 extension PhotosClient {
     package func post(_ draft: PostDraft) async throws -> Post {
         try await service.post("/photos/posts", draft)

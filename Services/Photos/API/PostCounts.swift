@@ -1,7 +1,6 @@
 /// The `counts` event of a post's comment stream: the same numbers as in `GET /photos/posts/{id}`.
 package struct PostCounts: Codable, Hashable, Sendable {
     package var likeCount: Int
-    /// Whether the caller likes the post.
     package var isLiked: Bool
     package var commentCount: Int
 

@@ -1,7 +1,6 @@
 import Configuration
 import ServiceHost
 
-/// The settings of event streams and push notifications.
 struct LiveUpdatesConfiguration: Sendable {
     /// `STREAM_RETENTION_SECONDS` (600): how long a client may resume a stream with `Last-Event-ID`.
     var retention = 600.0

@@ -5,7 +5,6 @@ import Logging
 import NetworkGuard
 import ServiceHost
 
-/// The settings of photos.
 struct PhotosConfiguration: Sendable {
     /// `PHOTOS_MASK_SHOUTING` (0): texts in capitals or with three exclamation marks are changed to small letters.
     var masksShouting = false
@@ -84,7 +83,6 @@ struct PhotosConfiguration: Sendable {
 
     var mask: TextMask { TextMask(stopsShouting: masksShouting, words: maskedWords) }
 
-    /// Returns the image processor, whose worker program is in the same folder as the service's executable.
     func imageProcessor(_ logger: Logger) throws -> ImageProcessor {
         var imageProcessor = ImageProcessorConfiguration(
             worker: try ImageProcessorConfiguration.workerNextToExecutable()

@@ -17,7 +17,6 @@ struct FileBytes {
         count = fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Returns nil beyond the end.
     mutating func byte(_ position: Int) -> UInt8? {
         guard load(position) else { return nil }
         return window[position - windowStart]
@@ -36,7 +35,6 @@ struct FileBytes {
         return result
     }
 
-    /// Returns as many bytes as exist, up to `length`.
     mutating func bytes(_ position: Int, upTo length: Int) -> [UInt8] {
         bytes(position, max(0, min(length, count - position))) ?? []
     }
@@ -53,7 +51,6 @@ struct FileBytes {
         bytes(position, length)?.reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Returns the next position of a byte.
     mutating func position(of byte: UInt8, from start: Int) -> Int? {
         var position = start
         while load(position) {

@@ -3,7 +3,6 @@ enum ForeignFormats {
     /// Text that browsers and servers treat as a page or a program, in lower case.
     private static let markup = ["<!doctype", "<html", "<script", "<svg", "<body", "<iframe", "<?php"]
 
-    /// Returns the reason why a file with this beginning is rejected.
     static func name(head: [UInt8]) -> String {
         let text = lowercase(head)
         if text.contains("<svg") { return "is an SVG drawing, not a photo" }

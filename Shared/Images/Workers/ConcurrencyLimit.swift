@@ -5,7 +5,6 @@ import DequeModule
 /// Requests are served first come, first served, so that small requests cannot starve a large one.
 actor ConcurrencyLimit {
     private let total: Int
-    /// The maximum number of waiting requests.
     private let queueLimit: Int
     private var acquired = 0
     private var queue: Deque<Waiter> = []

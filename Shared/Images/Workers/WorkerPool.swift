@@ -1,9 +1,6 @@
-/// The workers of an image processor, and their limits.
 actor WorkerPool {
     private let configuration: ImageProcessorConfiguration
-    /// Limits the number of busy workers.
     let concurrency: ConcurrencyLimit
-    /// Limits the memory of all busy workers together.
     let memory: ConcurrencyLimit
     private var idle: [(worker: WorkerProcess, since: ContinuousClock.Instant)] = []
     private var busyWorkers: [ObjectIdentifier: WorkerProcess] = [:]

@@ -4,11 +4,9 @@ import ImageWork
 import Locks
 import Synchronization
 
-/// A worker process: each request gets one response.
 final class WorkerProcess: Sendable {
     enum Outcome: Sendable {
         case response(RenderResponse)
-        /// The worker did not respond in time and was killed.
         case timedOut
         /// The worker ended before it responded, or sent invalid data and was killed.
         case ended(ExitStatus)
@@ -22,7 +20,6 @@ final class WorkerProcess: Sendable {
     private let child: ChildProcess
     private let reader: ResponseReader
     private let requestCount = Atomic(0)
-    /// The confinement mechanisms that the kernel lacks.
     let missingConfinement: [String]
 
     private init(child: ChildProcess, reader: ResponseReader, missingConfinement: [String]) {
@@ -53,7 +50,6 @@ final class WorkerProcess: Sendable {
         return WorkerProcess(child: child, reader: reader, missingConfinement: missing)
     }
 
-    /// Whether the worker has had no request.
     var isFresh: Bool { requestCount.load(ordering: .relaxed) == 0 }
 
     var hasEnded: Bool { child.status != nil }
@@ -114,7 +110,6 @@ extension ExitStatus {
     var isLimit: Bool { self == .signal(SIGXCPU) || self == .signal(SIGXFSZ) || self == .signal(SIGTRAP) }
 }
 
-/// Assembles a worker's output into responses.
 private final class ResponseReader: Sendable {
     private struct State {
         var frames = Frames()
@@ -130,13 +125,11 @@ private final class ResponseReader: Sendable {
     /// The invalid output, for the log: for example the loader's reason why the worker does not start.
     var unexpectedOutput: String { state.withLock { $0.unexpectedOutput } }
 
-    /// Whether the deadline has passed.
     var isTimedOut: Bool {
         get { state.withLock { $0.isTimedOut } }
         set { state.withLock { $0.isTimedOut = newValue } }
     }
 
-    /// Returns the next response, or nil if there will be none.
     func next() async -> RenderResponse? {
         await withCheckedContinuation { continuation in
             let response = state.withLock { state -> RenderResponse?? in

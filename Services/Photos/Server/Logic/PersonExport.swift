@@ -12,7 +12,6 @@ struct PersonExport: Sendable {
     let database: PostgresPool
     let blobs: any BlobStore
 
-    /// Writes the files of the export; nothing for a user who never used photos.
     func write(_ user: User.ID, to export: inout ExportWriter) async throws {
         guard let person = try await PeopleStore(db: database).find(user)?.id else { return }
         let store = ExportStore(db: database)

@@ -3,7 +3,6 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/photos/me` and `/photos/people`.
 struct PeopleRoutes {
     let profiles: Profiles
     let search: PeopleSearch

@@ -3,7 +3,6 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves posts, lists of posts and the search for hashtags.
 struct PostRoutes {
     let posts: Posts
     let lists: PostLists

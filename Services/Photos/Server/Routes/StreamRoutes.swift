@@ -3,7 +3,6 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves the event streams of the home feed, of all posts and of one post.
 struct StreamRoutes {
     let liveUpdates: LiveUpdates
 

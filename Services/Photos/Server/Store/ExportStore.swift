@@ -9,7 +9,6 @@ import Wire
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// An image file of the user.
     struct Image: Sendable {
         var key: BlobKey
         var mediaType: String?
@@ -108,7 +107,6 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns a page of the followed users.
     func following(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
@@ -124,7 +122,6 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the next files of the user, in the order of their numbers.
     func images(of person: Person.ID, after file: Int64) async throws -> [(file: Int64, Image)] {
         try await db.all(
             """

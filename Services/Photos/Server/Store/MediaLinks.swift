@@ -9,6 +9,5 @@ struct MediaLinks: Sendable {
         base = publicURL
     }
 
-    /// Returns the URL of a stored path, such as `/media/…`.
     func url(_ path: String) -> String { base + path }
 }

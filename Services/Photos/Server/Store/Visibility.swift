@@ -5,9 +5,7 @@ import Wire
 enum Viewer: Hashable, Sendable {
     /// A signed-in user, who sees what is neither hidden nor by a user with a block to or from them.
     case person(Person.ID)
-    /// A moderator of an application, who sees everything in the application.
     case moderator(application: String)
-    /// The service itself, which sees everything.
     case everything
 
     /// The person's id; 0, which is no person's id, for other viewers.

@@ -1,7 +1,6 @@
 import PushAPI
 import Wire
 
-/// The push notification of one delivery round.
 struct ActivityNotification: Sendable {
     /// Longer comments are cut to this many characters.
     private static let characters = 500

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import Postgres
 
-/// The retention of activity.
 struct ActivityRetention: Sendable {
     /// How long likes and comments are remembered, in seconds.
     private static let retentionOfActors: TimeInterval = 7 * 86_400

@@ -22,7 +22,6 @@ struct NotificationRecall: Sendable {
         )
     }
 
-    /// Publishes the recall of a post's notifications in the transaction that deletes the post.
     func post(_ key: PostKey, of application: String, in db: PostgresTransaction) async throws {
         let recalled = [PhotoActivity.Kind.comment, .like].map { kind in
             NotificationRecalled(

@@ -29,7 +29,6 @@ struct Flags: Sendable {
         }
     }
 
-    /// Returns a page of flags to a moderator of the application.
     func list(of application: String, for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Flag> {
         let last = try cursor.map { try cursors.position($0, of: Self.list, for: user, as: FlagPosition.self) }
         let found = try await FlagStore(db: database.reads).page(of: application, after: last, limit: limit + 1)
@@ -45,7 +44,6 @@ struct Flags: Sendable {
         return Page(page.compactMap { Flag($0, postsByID, comments) }, next: next)
     }
 
-    /// Hides a post from all users except its author, or restores it.
     func set(hidden: Bool, _ key: PostKey, in application: String) async throws -> Post {
         let viewer = Viewer.moderator(application: application)
         return try await database.transaction { db in

@@ -9,7 +9,6 @@ struct DeletedUserContent: Sendable {
     let links: MediaLinks
     var batch = 100
 
-    /// Deletes the user's posts, then the likes, comments and flags on posts of other users.
     func clear(_ person: Person.ID) async throws {
         while try await removePosts(of: person) {}
         while try await removeInteractions(of: person) {}

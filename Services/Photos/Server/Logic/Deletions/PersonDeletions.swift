@@ -17,7 +17,6 @@ struct PersonDeletions: Sendable {
     let follows: Follows
     let setAside: SetAside
     let now: @Sendable () -> Date
-    /// How many rows one statement selects.
     var batch = 100
 
     /// Starts a deletion in the transaction that records the event; returns nil for a user who never used photos.

@@ -35,7 +35,6 @@ struct HomeFeed: Sendable {
         return Page(shown, next: try cursors.sign(end, of: Self.list, for: user))
     }
 
-    /// Returns the positions of the first posts that the owner may see.
     private func positions(of owner: Person, after last: FeedPosition, limit: Int) async throws -> [FeedPosition] {
         let store = HomeFeedStore(db: database.reads)
         var (found, last, width): ([FeedPosition], FeedPosition, Int) = ([], last, limit)

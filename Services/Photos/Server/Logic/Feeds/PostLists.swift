@@ -11,7 +11,6 @@ struct PostLists: Sendable {
     let links: MediaLinks
     let cursors: CursorSigner
 
-    /// How many hashtags a search returns.
     private static let foundTags = 10
 
     func general(for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Post> {

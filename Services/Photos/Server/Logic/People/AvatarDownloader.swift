@@ -8,7 +8,6 @@ import Wire
 
 /// Downloads avatars from URLs that anyone may have chosen: only from allowed hosts, and without following redirects.
 struct AvatarDownloader: Sendable {
-    /// The time limit for the response head.
     private static let headTimeout: TimeAmount = .seconds(10)
 
     let connections: OutboundConnections

@@ -8,7 +8,6 @@ import Wire
 /// Imports the avatars of users who sign in with an external provider and have no avatar in photos.
 struct AvatarImport: Sendable {
     private static let batch = 4
-    /// The time limit of one import.
     private static let timeout: Duration = .seconds(60)
     /// How many times an import is attempted, five minutes apart.
     private static let maximumAttempts = 5

@@ -9,9 +9,7 @@ struct Follows: Sendable {
     let people: People
     let links: MediaLinks
     let cursors: CursorSigner
-    /// How many users one user may follow.
     let maximum: Int
-    /// The number of followers from which an author's posts are merged into home feeds instead of being copied.
     let mergeThreshold: Int
 
     /// The maximum number of merged authors of one user; posts of further popular authors are copied.

@@ -41,16 +41,13 @@ struct People: Sendable {
     }
 
     static let notFound = APIError(.notFound, "user_not_found", "there is no such user")
-    /// The error for a user whose account was deleted during the request.
     static let accountDeleted = APIError(.forbidden, "account_deleted", "this account was deleted")
 
-    /// Updates the name of a user who has used photos.
     func rename(_ user: User.ID, to name: String, in db: PostgresTransaction) async throws {
         guard let existing = try await PeopleStore(db: db).find(user) else { return }
         try await rename(existing.id, to: Self.truncate(name), in: db)
     }
 
-    /// Changes a name, and the names that the search finds the user by.
     func rename(_ person: Person.ID, to name: String, in db: PostgresTransaction) async throws {
         let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
         guard let locked = try await store.lock(person) else { return }

@@ -3,7 +3,6 @@ import Postgres
 import ServiceHost
 import ServiceLifecycle
 
-/// The parts of photos about users: profiles, search, follows, blocks and the home feed.
 struct PeopleModule: Sendable {
     let profiles: Profiles
     let search: PeopleSearch

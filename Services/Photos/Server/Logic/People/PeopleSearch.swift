@@ -10,7 +10,6 @@ struct PeopleSearch: Sendable {
     let people: People
     let links: MediaLinks
 
-    /// The maximum number of results.
     private static let limit = 10
     /// The minimum length of a query, in characters; a single letter would match too many users.
     private static let minimumCharacters = 2
@@ -30,7 +29,8 @@ struct PeopleSearch: Sendable {
         }
         let words = SearchNames.query(query)
         guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumCharacters else {
-            throw APIError.invalid("query", "\"query\" must have at least \(minimumCharacters) letters", code: "too_short")
+            let message = "\"query\" must have at least \(minimumCharacters) letters"
+            throw APIError.invalid("query", message, code: "too_short")
         }
         return words
     }

@@ -1,12 +1,9 @@
 import Foundation
 import Wire
 
-/// The rules of the texts that users write about themselves.
 enum ProfileRules {
-    /// The maximum length of a bio, in characters; a bio may be empty.
     static let maximumBio = 500
 
-    /// - Throws: A 400 error with the field `fullName`.
     static func fullName(_ text: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing("fullName") }
         let scalars = text.unicodeScalars
@@ -24,7 +21,6 @@ enum ProfileRules {
         return text
     }
 
-    /// - Throws: A 400 error with the field `bio`.
     static func bio(_ text: String) throws -> String {
         guard text.unicodeScalars.count <= maximumBio else {
             throw APIError.invalid("bio", "\"bio\" must have at most \(maximumBio) characters", code: "bio_length")

@@ -7,7 +7,6 @@ import Wire
 ///
 /// Names and avatars are stored only here and read from here, so that a change is visible everywhere at once.
 struct Profiles: Sendable {
-    /// The maximum number of user ids in one request.
     private static let maximumLookup = 100
 
     let database: PostgresPool
@@ -91,7 +90,6 @@ struct Profiles: Sendable {
         }
     }
 
-    /// Publishes the name and the avatar as this transaction leaves them.
     private func publish(_ id: Person.ID, in db: PostgresTransaction) async throws {
         guard let person = try await PeopleStore(db: db).lock(id)?.person else { return }
         try await events.write(

@@ -9,12 +9,10 @@ import Wire
 /// starts with a word of the query. Each row contains all other words, so that the rest of the query can be compared
 /// with it.
 enum SearchNames {
-    /// How many words of a name are searchable.
     static let maximumWords = 8
     /// The maximum number of rows of one user: one for each word, one for the user id, and one written by the previous
     /// release.
     static let maximumNames = maximumWords + 2
-    /// The maximum length of a stored name, in characters.
     static let maximumLength = 120
     /// How many words of a query are used; no stored name has more words.
     static let maximumQueryWords = maximumWords
@@ -31,7 +29,6 @@ enum SearchNames {
         return Set(cut.filter { !$0.isEmpty }).sorted()
     }
 
-    /// Returns the normalised words of a query, without duplicates, in their order.
     static func query(_ text: String) -> [String] {
         var seen: Set<[UInt8]> = []
         let unique = words(of: text).map(String.init).filter { seen.insert(Array($0.utf8)).inserted }

@@ -4,7 +4,6 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// Handles events about users: changed names and avatars, blocks, and deletions of users and applications.
 struct UserEventHandlers: Sendable {
     let people: People
     let blocks: Blocks

@@ -13,7 +13,6 @@ enum HashtagText {
 
     private static let hashSigns: Set<Unicode.Scalar> = ["#", "\u{FE5F}", "\u{FF03}"]
 
-    /// Returns the folded hashtags of a text, without duplicates, in their order.
     static func all(in text: String) -> [String] {
         var (found, seen): ([String], Set<String>) = ([], [])
         let scalars = text.unicodeScalars

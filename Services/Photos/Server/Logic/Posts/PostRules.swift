@@ -2,11 +2,9 @@ import Foundation
 import PhotosAPI
 import Wire
 
-/// The rules of posts and comments.
 enum PostRules {
     static let maximumText = 1_999
     static let images = 1...10
-    /// The maximum length of an alternative text, in characters.
     static let maximumAlt = 1_500
     /// The maximum length of an upload's id in a request; real ids are shorter.
     private static let maximumID = 255
@@ -16,7 +14,6 @@ enum PostRules {
         try length(text, atMost: maximumText, "text")
     }
 
-    /// Checks that a post has an image, or a text that is not only white space.
     static func requireContent(text: String, imageCount: Int, field: String = "text") throws {
         guard imageCount == 0, text.allSatisfy(\.isWhitespace) else { return }
         let message = "a post must have a text or \(images.lowerBound) to \(images.upperBound) images"
@@ -29,7 +26,6 @@ enum PostRules {
         return try length(text, atMost: maximumText, "text")
     }
 
-    /// Returns the uploads of a draft with their alternative texts; empty for a post of text only.
     static func images(of draft: PostDraft) throws -> [ImageDraft] {
         switch (draft.uploadIds, draft.images) {
         case (nil, nil): return []
@@ -46,7 +42,6 @@ enum PostRules {
         }
     }
 
-    /// Returns the alternative texts of a post's images after an update with one entry for each image.
     static func alts(_ changes: [ImageChanges], to alts: [String?]) throws -> [String?] {
         guard changes.count == alts.count else {
             throw APIError.invalid("images", "\"images\" must have one entry for each of the \(alts.count) images")
@@ -60,7 +55,6 @@ enum PostRules {
         }
     }
 
-    /// Returns nil for an empty text.
     private static func alt(_ text: String, of index: Int) throws -> String? {
         text.isEmpty ? nil : try length(text, atMost: maximumAlt, "images[\(index)].alt")
     }
@@ -88,7 +82,6 @@ enum PostRules {
     }
 }
 
-/// A draft that follows the rules, with masked texts.
 struct CheckedPost: Sendable {
     let text: String
     let hashtags: [String]

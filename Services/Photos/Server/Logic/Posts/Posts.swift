@@ -144,7 +144,6 @@ struct Posts: Sendable {
         return true
     }
 
-    /// Returns by how much the post count of each hashtag changes.
     static func changes(from old: [String], to new: [String]) -> [String: Int64] {
         let (before, after) = (Set(old), Set(new))
         var changes: [String: Int64] = [:]

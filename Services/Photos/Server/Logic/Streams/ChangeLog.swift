@@ -10,19 +10,15 @@ import ServiceLifecycle
 ///
 /// Numbering runs outside the requests that make the changes, so that they do not wait for it. The changes themselves
 /// are in the database, so a lost change notification delays them by one second and loses nothing.
-/// ring that is lost, with its instance or on the bus, costs a second and nothing else.
 final class ChangeLog: Service {
     private static let topic = "changes"
-    /// How many changes are numbered at a time.
     private static let batch = 1_000
-    /// How many expired changes are deleted at a time.
     private static let deletionBatch = 5_000
 
     private let database: PostgresPool
     private let numbering: ChangeNumbering
     private let bus: any EventBus
     private let subscribers: StreamSubscribers
-    /// How long numbered changes are stored, in seconds.
     private let retention: TimeInterval
     private let logger: Logger
     private let now: @Sendable () -> Date
@@ -49,10 +45,8 @@ final class ChangeLog: Service {
         (wakeSignals, wakeSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Signals that there may be new changes.
     func notify() { wakeSignal.yield() }
 
-    /// Numbers pending changes after each signal.
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
             for await _ in wakeSignals {
@@ -118,7 +112,6 @@ final class ChangeLog: Service {
     }
 }
 
-/// Passes the events of a bus to `body` until the service shuts down.
 private struct BusSubscriber: Service {
     private let events: EventSubscription
     private let body: @Sendable (EventBusEvent) async -> Void

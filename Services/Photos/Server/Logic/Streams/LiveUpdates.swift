@@ -17,7 +17,6 @@ struct LiveUpdates: Sendable {
     private let hasEnded: @Sendable (_ session: String) -> Bool
     private let periodicTasks: [any Service]
 
-    // Without push, users are notified only by event streams.
     init(
         _ settings: LiveUpdatesConfiguration,
         people: People,
@@ -72,7 +71,6 @@ struct LiveUpdates: Sendable {
 
     var maintenance: [any Service] { log.maintenance + periodicTasks + (outboxWorker?.maintenance ?? []) }
 
-    /// Signals that a request finished and may have changed something.
     func notify() {
         log.notify()
         outboxWorker?.notify()

@@ -17,7 +17,6 @@ enum PhotoChange {
         /// A change of a user, not of a post: the content of the user's home feed changed.
         case home = "home.changed"
 
-        /// Whether the change names a comment.
         var isOfComment: Bool {
             switch self {
             case .commentCreated, .commentEdited, .commentDeleted: true

@@ -11,7 +11,6 @@ import Wire
 final class PhotoStream: StreamEventSource {
     /// The minimum interval between two reads; changes in between are sent together.
     private static let minimumInterval = Duration.milliseconds(100)
-    /// The pause before a retry while the database is unavailable.
     private static let retryDelay = Duration.milliseconds(500)
 
     private enum Position {

@@ -2,7 +2,6 @@ import PhotosAPI
 import Postgres
 import ServiceHost
 
-/// Builds stream events from changes.
 struct StreamEventBuilder: Sendable {
     let database: PostgresPool
     let links: MediaLinks

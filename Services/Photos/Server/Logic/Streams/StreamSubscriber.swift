@@ -4,11 +4,9 @@ import Wire
 /// A subscriber of a stream, which sleeps until there may be something to send.
 final class StreamSubscriber: Sendable {
     enum Wake: Sendable {
-        /// There may be new changes.
         case changes
         /// Nothing was sent for the heartbeat interval.
         case heartbeat
-        /// The stream ends.
         case end
     }
 

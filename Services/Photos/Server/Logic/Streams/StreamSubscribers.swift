@@ -9,7 +9,6 @@ final class StreamSubscribers: Sendable {
     private struct State {
         var subscribers: [UInt64: StreamSubscriber] = [:]
         var byUser: [User.ID: [UInt64]] = [:]
-        /// The last known change number of each application that has subscribers.
         var changeNumbers: [String: Int64] = [:]
         var byApplication: [String: Set<UInt64>] = [:]
         var number: UInt64 = 0
@@ -65,7 +64,6 @@ final class StreamSubscribers: Sendable {
         open.record(count)
     }
 
-    /// The last known change number of each application that has subscribers; 0 if none is known.
     var changeNumbers: [String: Int64] {
         state.withLock { state in
             Dictionary(uniqueKeysWithValues: state.byApplication.keys.map { ($0, state.changeNumbers[$0] ?? 0) })
@@ -95,7 +93,6 @@ final class StreamSubscribers: Sendable {
         for subscriber in idle { subscriber.wake(.heartbeat) }
     }
 
-    /// Ends the subscribers of a session that has ended.
     func end(session: String) {
         let ended = state.withLock { state in state.subscribers.values.filter { $0.session == session } }
         for subscriber in ended { subscriber.end() }

@@ -6,7 +6,6 @@ import Wire
 /// image only.
 struct ImagePreparation: Sendable {
     let imageProcessor: ImageProcessor
-    /// The maximum size of an image, in pixels.
     let pixels: Int
     let limit = PersonConcurrencyLimit()
 

@@ -1,7 +1,6 @@
 import Images
 import ServiceLifecycle
 
-/// Ends the image workers at shutdown.
 struct ImageProcessorShutdown: Service {
     let imageProcessor: ImageProcessor
 

@@ -20,10 +20,8 @@ final class ImageSink: BlobSink {
     var sha256: [UInt8] { Array(hash.finalize()) }
 }
 
-/// An uploaded image in a temporary file.
 struct ReceivedImage: Sendable {
     let path: String
-    /// In bytes.
     let size: Int64
     let sha256: [UInt8]
 }

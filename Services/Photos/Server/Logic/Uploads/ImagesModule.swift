@@ -5,7 +5,6 @@ import Postgres
 import ServiceHost
 import ServiceLifecycle
 
-/// The parts of photos about images: uploads, delivery and cleanup.
 struct ImagesModule: Sendable {
     let uploads: Uploads
     let media: Media

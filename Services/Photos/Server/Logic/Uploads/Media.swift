@@ -26,7 +26,6 @@ struct Media: Sendable {
         return try? files.openFile(served.key.blob)
     }
 
-    /// Removes deleted images from the cache.
     func revalidate() async throws {
         try await cache.revalidate { try await BlobRecordStore(db: database.reads).served(among: $0) }
     }

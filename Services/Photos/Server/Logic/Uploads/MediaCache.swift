@@ -6,9 +6,7 @@ import ServiceHost
 /// A deleted image is removed by ``revalidate(_:)``, so it is served for about a second longer; clients cache images
 /// for a year anyway. While the database is unavailable, the cache is empty.
 final class MediaCache: Sendable {
-    /// The maximum number of entries; other images are looked up on each request.
     static let capacity = 4_096
-    /// Entries without a request for this long are removed.
     private static let idleTimeout: Duration = .seconds(60)
     private static let batch = 512
 
@@ -22,7 +20,6 @@ final class MediaCache: Sendable {
 
     var count: Int { entries.withLock { $0.count } }
 
-    /// Returns the entry of a key, in the spelling of the URL path.
     func find(_ key: Substring) -> (served: ServedBlob, reply: BlobResponse)? {
         let key = String(key)
         return entries.withLock { entries in

@@ -40,7 +40,6 @@ actor PersonConcurrencyLimit {
         next.continuation.resume(returning: true)
     }
 
-    /// Returns how many tasks of a user wait.
     func waiting(for person: Person.ID) -> Int { queues[person]?.count ?? 0 }
 
     private func cancelWaiter(_ ticket: Int, of person: Person.ID) {

@@ -1,6 +1,5 @@
 import ServiceHost
 
-/// A blob that is served to every client that has its key.
 struct ServedBlob: Hashable, Sendable {
     let key: MediaKey
     /// The media type, detected from the bytes.

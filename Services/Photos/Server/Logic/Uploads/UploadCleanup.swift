@@ -2,14 +2,12 @@ import Blobs
 import Postgres
 import ServiceHost
 
-/// Deletes expired uploads and unused blobs.
 struct UploadCleanup: Sendable {
     private static let batch = 20
 
     let database: PostgresPool
     let blobs: any BlobStore
 
-    /// Deletes uploads that were not used in time.
     func expire() async throws {
         while try await UploadStore(db: database).expire(limit: Self.batch) > 0 {}
     }

@@ -12,7 +12,6 @@ import Wire
 /// Every blob is recorded in a row before its first byte is stored, and confirmed in the transaction that assigns it to
 /// an upload. A failure in between leaves a blob that is due, which ``UploadCleanup`` deletes.
 struct Uploads: Sendable {
-    /// How long an unused upload exists, in seconds.
     static let lifetime: TimeInterval = 86_400
     /// How long storing a blob may take, in seconds.
     static let blobLifetime: TimeInterval = 86_400
@@ -27,7 +26,6 @@ struct Uploads: Sendable {
     let limits: UploadLimits
     let logger: Logger
 
-    /// Stores the image that `receive` writes, within the limits on concurrent uploads.
     func create(from user: User.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
         try await slots.use(user) { try await create(for: people.person(for: user).id, receive) }
     }
@@ -58,7 +56,6 @@ struct Uploads: Sendable {
         return try await slots.use(user) { upload(id, try await assemble(row, of: owner), of: owner) }
     }
 
-    /// Makes an image of the chunks of a complete upload.
     func assemble(_ row: UploadRow, of owner: Person.ID) async throws -> StoredImage {
         let pieces = try await UploadStore(db: database).pieces(of: row.id, of: owner)
         do {
@@ -231,13 +228,11 @@ struct Uploads: Sendable {
     }
 }
 
-/// The limits on uploads.
 struct UploadLimits: Sendable {
     /// The maximum size of an image file, in bytes.
     var bytes: Int64
     /// The maximum number of unused uploads of one user.
     var pending: Int
     var quota = StorageQuota(bytes: 0)
-    /// The maximum number of chunks of an upload.
     var pieces = 1_000
 }

@@ -6,7 +6,6 @@ import Wire
 
 /// The tables `activities` and `activity_groups`, as the outbox worker uses them.
 struct ActivityOutboxStore: Sendable {
-    /// The maximum number of names in a notification.
     private static let maximumNames = 3
     /// The maximum number of users that are counted in a round.
     private static let maximumCounted = 1_000
@@ -267,7 +266,6 @@ extension SetAsideKind {
     )
 }
 
-/// The content of the notification of a round.
 struct ActivityContent: Sendable {
     let round: ActivityRound
     let recipient: User.ID

@@ -8,7 +8,6 @@ struct CommentKey: Hashable, Sendable {
     let number: Int64
 }
 
-/// The author of a comment, and whether a viewer sees the comment.
 struct CommentAccess: Sendable {
     let writer: Person.ID
     let text: String
@@ -22,7 +21,6 @@ struct CommentStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
 
-    /// Inserts a comment, updates the post's count and returns the comment's key.
     func insert(_ text: String, by writer: Person.ID, on post: PostKey) async throws -> CommentKey {
         let number = try await db.one(
             """
@@ -66,7 +64,6 @@ struct CommentStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes a comment and its flags, and updates the post's count.
     func delete(_ key: CommentKey) async throws {
         let (author, number, comment) = (key.post.author, key.post.number, key.number)
         try await db.run(
@@ -87,7 +84,6 @@ struct CommentStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns visible comments with numbers lower than `last`, newest first.
     func page(of post: PostKey, for viewer: Viewer, before last: Int64?, limit: Int) async throws -> [Comment] {
         try await db.all(
             """
@@ -105,7 +101,6 @@ struct CommentStore<Executor: PostgresExecutor> {
         try await comments([key]).first?.value
     }
 
-    /// Returns those of the comments that the viewer sees, by their keys.
     func comments(
         _ keys: [CommentKey],
         for viewer: Viewer = .everything

@@ -2,7 +2,6 @@ import Foundation
 import Postgres
 import Wire
 
-/// A post or a comment that users flag.
 struct FlagTarget: Hashable, Sendable {
     let post: PostKey
     /// Nil for the post itself.
@@ -11,7 +10,6 @@ struct FlagTarget: Hashable, Sendable {
     fileprivate var number: Int64 { comment ?? 0 }
 }
 
-/// A flagged post or comment, with the number of its flags.
 struct FlaggedItem: Sendable {
     let target: FlagTarget
     let count: Int
@@ -19,12 +17,10 @@ struct FlaggedItem: Sendable {
     let lastAt: Date
 }
 
-/// A cursor in the list of flagged items.
 struct FlagPosition: Codable, Sendable {
     let author: Int64
     let number: Int64
     let comment: Int64
-    /// Microseconds since 1970.
     let microseconds: Int64
 
     fileprivate static let beforeAll = FlagPosition(
@@ -35,7 +31,6 @@ struct FlagPosition: Codable, Sendable {
     )
 }
 
-/// The tables `flagged_items` and `flags`.
 struct FlagStore<Executor: PostgresExecutor> {
     let db: Executor
 

@@ -3,10 +3,8 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// A cursor in the list of a post's likes.
 struct LikePosition: Codable, Sendable {
     let person: Int64
-    /// Microseconds since 1970.
     let microseconds: Int64
 }
 
@@ -51,7 +49,6 @@ struct LikeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns visible likes after a cursor, newest first.
     func page(
         of post: PostKey,
         for viewer: Person.ID,

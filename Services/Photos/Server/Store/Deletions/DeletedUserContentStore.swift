@@ -33,7 +33,6 @@ struct DeletedUserContentStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Locks those posts that still exist, in one order, and returns them.
     func lock(_ posts: [PostKey]) async throws -> [PostKey] {
         try await db.all(
             """

@@ -91,7 +91,6 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns whether data of the user is left that is deleted in the background.
     func hasRemainingData(_ person: Person.ID) async throws -> Bool {
         try await db.one(
             """
@@ -103,7 +102,6 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the user of the oldest due deletion.
     func next(at now: Date) async throws -> Person.ID? {
         try await db.first(
             """
@@ -139,7 +137,6 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A deleted user whose posts, comments and follows are to be removed.
     static let personDeletion = SetAsideKind(
         "account_deletion",
         table: "person_deletions",

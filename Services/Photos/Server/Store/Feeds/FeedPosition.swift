@@ -40,7 +40,6 @@ extension FeedPosition: Codable {
 }
 
 extension FeedPosition {
-    /// Reads the columns `author_id`, `number` and `created_at`.
     init(row: PostgresRow) throws {
         self.init(key: try PostKey(row: row), createdAt: try row.date("created_at"))
     }

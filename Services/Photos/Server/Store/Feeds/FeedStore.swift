@@ -100,12 +100,10 @@ struct FeedStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes an author's posts from a feed.
     func delete(by author: Person.ID, of owner: Person.ID) async throws {
         try await db.run("DELETE FROM feed WHERE owner_id = \(owner) AND author_id = \(author)")
     }
 
-    /// Removes entries of deleted posts.
     func delete(_ positions: [FeedPosition], of owner: Person.ID) async throws {
         try await db.run(
             """

@@ -1,7 +1,6 @@
 import Postgres
 import Wire
 
-/// The newest entries of a home feed after a position.
 struct HomeEntries: Sendable {
     enum State: String, Sendable {
         case visible

@@ -7,7 +7,6 @@ import Wire
 /// Lists of an application and of a hashtag contain no hidden posts, not even for their authors, who see them in their
 /// own lists.
 extension PostStore {
-    /// Returns the posts of an application.
     func page(
         of application: String,
         for viewer: Person.ID,
@@ -27,7 +26,6 @@ extension PostStore {
         )
     }
 
-    /// Returns the posts of an application that have a hashtag.
     func page(
         tagged tag: String,
         of application: String,
@@ -51,7 +49,6 @@ extension PostStore {
         )
     }
 
-    /// Returns the posts of an author, by number.
     func page(
         by author: Person.ID,
         for viewer: Person.ID,

@@ -2,11 +2,9 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `avatar_imports`.
 struct AvatarImportStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// An avatar to import.
     struct PendingImport: Sendable {
         var person: Person.ID
         var url: String
@@ -28,7 +26,6 @@ struct AvatarImportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Makes the import due when the user first uses photos.
     func makeDue(_ person: Person.ID) async throws {
         try await db.run("UPDATE avatar_imports SET due_at = clock_timestamp() WHERE person_id = \(person)")
     }

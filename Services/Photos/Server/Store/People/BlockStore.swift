@@ -1,7 +1,6 @@
 import Postgres
 import Wire
 
-/// The table `blocks`.
 struct BlockStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -15,7 +14,6 @@ struct BlockStore<Executor: PostgresExecutor> {
         try await db.run("DELETE FROM blocks WHERE blocker_id = \(blocker) AND blocked_id = \(blocked)")
     }
 
-    /// Returns whether either of two users has blocked the other.
     func existsBetween(_ first: Person.ID, _ second: Person.ID) async throws -> Bool {
         try await db.one(
             """
@@ -26,7 +24,6 @@ struct BlockStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes all blocks by and against a user.
     func delete(of person: Person.ID) async throws {
         try await db.run("DELETE FROM blocks WHERE blocker_id = \(person) OR blocked_id = \(person)")
     }

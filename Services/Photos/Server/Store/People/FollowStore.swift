@@ -46,12 +46,10 @@ struct FollowStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Returns false if there was no follow.
     func delete(_ follower: Person.ID, _ followee: Person.ID) async throws -> Bool {
         try await db.run("DELETE FROM follows WHERE follower_id = \(follower) AND followee_id = \(followee)") == 1
     }
 
-    /// Adds a difference to the counts of both users.
     func count(_ difference: Int64, _ follower: Person.ID, _ followee: Person.ID) async throws {
         try await db.run(
             """
@@ -71,25 +69,21 @@ struct FollowStore<Executor: PostgresExecutor> {
     }
 }
 
-/// A cursor in a list of followers or followed users.
 struct FollowPosition: Codable, Hashable, Sendable {
     /// When the follow began, in microseconds since 1970.
     let since: Int64
     let person: Int64
 
-    /// The position before the newest follow.
     static let start = FollowPosition(since: 253_370_764_800_000_000, person: .max)
 
     var date: Date { Date(microseconds: since) }
 }
 
-/// A user in a list of follows, with the cursor.
 struct ListedPerson: Sendable {
     let profile: Profile
     let position: FollowPosition
 }
 
-/// Lists of followers and followed users, newest first.
 struct FollowListStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
@@ -112,7 +106,6 @@ struct FollowListStore<Executor: PostgresExecutor> {
         try await list("followee_id", where: "follower_id", is: person, for: viewer, after: last, limit: limit)
     }
 
-    /// Returns the users in one column of `follows`, given the user in the other column.
     private func list(
         _ listed: String,
         where other: String,

@@ -22,7 +22,6 @@ struct Person: Hashable, Sendable {
 }
 
 extension Person {
-    /// The columns that `init(row:)` reads.
     static let columns = "people.person_id, people.application_id, people.user_id, people.full_name, people.picture_url"
 
     init(row: PostgresRow) throws {
@@ -36,7 +35,6 @@ extension Person {
 }
 
 extension Author {
-    /// Reads the columns `user_id`, `full_name` and `picture_url`.
     init(row: PostgresRow, _ links: MediaLinks) throws {
         self.init(
             userId: try row.string("user_id"),

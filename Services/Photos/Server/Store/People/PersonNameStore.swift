@@ -1,7 +1,6 @@
 import Postgres
 import Wire
 
-/// The table `people_names` of searchable names.
 struct PersonNameStore<Executor: PostgresExecutor> {
     let db: Executor
 

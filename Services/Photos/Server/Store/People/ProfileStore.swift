@@ -2,7 +2,6 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Profiles as viewers see them, from `people`, `follows` and `blocks`.
 struct ProfileStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
@@ -17,7 +16,6 @@ struct ProfileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the rows of users of the viewer's application.
     func profiles(of users: [User.ID], for viewer: Person) async throws -> [User.ID: StoredProfile] {
         guard !users.isEmpty else { return [:] }
         let found = try await db.all(
@@ -134,7 +132,6 @@ extension PostgresQuery.StringInterpolation {
         }
     }
 
-    /// Appends the columns that `Profile.init(row:_:)` reads, as a viewer sees them.
     mutating func appendInterpolation(profileFor viewer: Person.ID) {
         appendLiteral(
             """

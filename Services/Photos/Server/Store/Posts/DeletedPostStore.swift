@@ -40,7 +40,6 @@ struct DeletedPostStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A deleted post whose comments and likes are to be removed.
     static let deletedPost = SetAsideKind(
         "deleted_post",
         table: "deleted_posts",

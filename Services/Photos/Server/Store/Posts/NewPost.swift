@@ -1,6 +1,5 @@
 import Foundation
 
-/// A post to insert.
 struct NewPost: Sendable {
     let key: PostKey
     let application: String
@@ -11,7 +10,6 @@ struct NewPost: Sendable {
     let createdAt: Date
 }
 
-/// An image of a new post: the claimed upload and its alternative text.
 struct NewImage: Sendable {
     let image: ClaimedImage
     let alt: String?

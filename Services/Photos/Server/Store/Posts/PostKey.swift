@@ -22,16 +22,13 @@ struct PostKey: Hashable, Sendable {
         self.init(author: Person.ID(author), number: number)
     }
 
-    /// Reads the columns `author_id` and `number`.
     init(row: PostgresRow) throws {
         self.init(author: try row.decode("author_id"), number: try row.int64("number"))
     }
 
-    /// The `postId` of the API.
     var postID: String { "\(author)-\(number)" }
 }
 
-/// Numbers in ids of the API.
 enum PublicNumber {
     /// Parses a positive number in its only valid spelling, without sign and leading zeros; nil for other text.
     static func read(_ text: some StringProtocol) -> Int64? {

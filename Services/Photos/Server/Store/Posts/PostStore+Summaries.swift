@@ -3,9 +3,7 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Posts as the API returns them.
 extension PostStore {
-    /// How many comments a post includes.
     static var recentComments: Int { 3 }
 
     /// Returns those posts that the viewer sees, in the order of the keys, with images, hashtags and comments, by one
@@ -94,7 +92,6 @@ extension Post {
 }
 
 extension PostImage {
-    /// Reads arrays, one for each field.
     fileprivate static func all(row: PostgresRow, _ links: MediaLinks) throws -> [PostImage] {
         let urls: [String] = try row.decodeIfPresent("urls") ?? []
         guard !urls.isEmpty else { return [] }
@@ -115,7 +112,6 @@ extension PostImage {
 }
 
 extension Comment {
-    /// Reads arrays, one for each field.
     fileprivate static func all(row: PostgresRow, _ links: MediaLinks) throws -> [Comment] {
         let ids: [Int64] = try row.decodeIfPresent("ids") ?? []
         guard !ids.isEmpty else { return [] }

@@ -81,7 +81,6 @@ struct PostStore<Executor: PostgresExecutor> {
         ) ?? false
     }
 
-    /// Returns the counts of a post; nil if the viewer does not see the post.
     func counts(of key: PostKey, for viewer: Viewer) async throws -> PostCounts? {
         try await db.first(
             """
@@ -109,7 +108,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Replaces the hashtags of a post.
     func set(hashtags: [String], of post: LockedPost) async throws {
         let key = post.key
         try await db.run(
@@ -135,7 +133,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the alternative texts of the post's images, in their order.
     func alts(of key: PostKey) async throws -> [String?] {
         try await db.all(
             """
@@ -164,7 +161,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Hides a post from all users except its author, or restores it.
     func set(hidden: Bool, _ key: PostKey) async throws {
         try await db.run(
             """

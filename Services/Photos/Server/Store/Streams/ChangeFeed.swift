@@ -2,17 +2,13 @@ import Foundation
 import Postgres
 import Wire
 
-/// The posts whose changes a stream sends.
 enum ChangeScope: Hashable, Sendable {
-    /// The posts of the subscriber's home feed.
     case home
-    /// All posts of the application.
     case all
     /// One post, with its comments.
     case post(PostKey)
 }
 
-/// Reads numbered changes for a subscriber.
 struct ChangeFeed<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -49,7 +45,6 @@ struct ChangeFeed<Executor: PostgresExecutor> {
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// Appends the condition that the subscriber may see a row of `candidates`.
     fileprivate mutating func appendInterpolation(isVisibleIn scope: ChangeScope, by viewer: Person.ID) {
         switch scope {
         case .home, .all:
@@ -84,7 +79,6 @@ extension PostgresQuery.StringInterpolation {
     }
 }
 
-/// A change with its number.
 struct NumberedChange: Hashable, Sendable {
     /// Nil for a kind that is unknown to this release.
     let kind: PhotoChange.Kind?

@@ -29,7 +29,6 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the name of the bus that instances with this database share.
     func busName() async throws -> String {
         try await db.one("SELECT name FROM bus", as: { try $0.string("name") })
     }
@@ -59,7 +58,6 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes up to `limit` changes that were numbered before `moment`; returns how many.
     func delete(numberedBefore moment: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -80,7 +78,6 @@ struct StreamEventID: Hashable, Sendable {
     /// Milliseconds since 1970.
     let at: Int64
 
-    /// The position before the first change.
     static let none = StreamEventID(changeNumber: 0, at: 0)
 
     init(changeNumber: Int64, at: Int64) {

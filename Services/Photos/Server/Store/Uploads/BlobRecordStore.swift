@@ -30,7 +30,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Returns the bytes of the confirmed blobs of a person.
     func storedBytes(of owner: Person.ID) async throws -> Int64 {
         try await db.first(
             "SELECT bytes FROM stored_bytes WHERE owner_id = \(owner)",
@@ -59,7 +58,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         ).compactMap { BlobKey($0) }
     }
 
-    /// Returns due blobs, the longest overdue first.
     func due(limit: Int) async throws -> [MediaKey] {
         try await db.all(
             """
@@ -79,7 +77,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Deletes the rows of deleted blobs.
     func delete(_ keys: [BlobKey], of owner: Person.ID) async throws {
         try await db.run(
             """
@@ -89,7 +86,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns the served blob of a key; nil if there is none.
     func served(_ key: MediaKey) async throws -> ServedBlob? {
         try await db.first(
             """
@@ -101,7 +97,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns those keys whose blobs are served.
     func served(among keys: [MediaKey]) async throws -> Set<MediaKey> {
         let found = try await db.all(
             """

@@ -34,7 +34,6 @@ struct FileStore<Executor: PostgresExecutor> {
     }
 }
 
-/// An image file to insert.
 struct NewImageFile: Sendable {
     /// The digest of the uploaded bytes.
     let sha256: [UInt8]
@@ -46,7 +45,6 @@ struct NewImageFile: Sendable {
     let blurhash: String
 }
 
-/// A row of `files`.
 struct StoredImage: Hashable, Sendable {
     let file: Int64
     let full: String
@@ -64,7 +62,6 @@ struct StoredImage: Hashable, Sendable {
         blurhash = try row.string("blurhash")
     }
 
-    /// Returns the paths at which the image is served.
     func image(of owner: Person.ID) -> ClaimedImage {
         ClaimedImage(
             url: "/media/\(full)\(owner)",

@@ -13,7 +13,6 @@ struct MediaKey: Hashable, Sendable, CustomStringConvertible {
         self.owner = owner
     }
 
-    /// Parses a key; nil for a malformed key.
     init?(_ text: String) {
         guard let blob = BlobKey(text.prefix(BlobKey.length)),
             let owner = PublicNumber.read(text.dropFirst(BlobKey.length))

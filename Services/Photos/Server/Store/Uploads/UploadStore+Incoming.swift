@@ -3,7 +3,6 @@ import Foundation
 import Postgres
 import Wire
 
-/// A row of `uploads`.
 struct UploadRow: Sendable {
     let id: String
     /// Nil until the upload is complete and an image.
@@ -61,7 +60,6 @@ extension UploadStore {
         return expiresAt
     }
 
-    /// Returns how many unused uploads a user has.
     func pending(of owner: Person.ID) async throws -> Int {
         try await db.one(
             "SELECT count(*) AS count FROM uploads WHERE owner_id = \(owner) AND expires_at IS NOT NULL",
@@ -113,7 +111,6 @@ extension UploadStore {
         return received
     }
 
-    /// Returns the chunks of an upload, in their order.
     func pieces(of id: String, of owner: Person.ID) async throws -> [BlobKey] {
         try await db.all(
             "SELECT key FROM upload_pieces WHERE owner_id = \(owner) AND upload_id = \(id) ORDER BY start",
@@ -121,7 +118,6 @@ extension UploadStore {
         ).compactMap { (key: BlobKey?) in key }
     }
 
-    /// Deletes an unused upload; returns false if there is none.
     func remove(_ id: String, of owner: Person.ID) async throws -> Bool {
         try await db.run(
             "DELETE FROM uploads WHERE owner_id = \(owner) AND upload_id = \(id) AND expires_at IS NOT NULL"

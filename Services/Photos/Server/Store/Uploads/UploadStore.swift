@@ -40,7 +40,6 @@ struct UploadStore<Executor: PostgresExecutor> {
         return ids.compactMap { images[$0] }
     }
 
-    /// Deletes the uploads of a deleted post.
     func release(post: PostKey) async throws {
         try await db.run("DELETE FROM uploads WHERE owner_id = \(post.author) AND post_number = \(post.number)")
     }
