@@ -76,11 +76,11 @@ int cvips_shrink(cvips_image *in, cvips_image **out, int side) {
 
 cvips_image *cvips_in_memory(cvips_image *in) { return vips_image_copy_memory(in); }
 
-/* The fields of animations are kept too; with the palette, the GIF writer need not compute one. */
-static int is_kept(const char *field) {
-    static const char *const kept[] = {VIPS_META_ICC_NAME, "page-height", "n-pages", "delay", "loop", "gif-palette"};
-    for (size_t i = 0; i < G_N_ELEMENTS(kept); i++)
-        if (strcmp(field, kept[i]) == 0) return 1;
+/* Whether a field affects how pixels or animations look. With the palette, the GIF writer need not compute one. */
+static int is_rendering_field(const char *field) {
+    static const char *const names[] = {VIPS_META_ICC_NAME, "page-height", "n-pages", "delay", "loop", "gif-palette"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (strcmp(field, names[i]) == 0) return 1;
     return 0;
 }
 
@@ -105,7 +105,7 @@ int cvips_strip(cvips_image *in, cvips_image **out) {
     gchar **fields = vips_image_get_fields(*out);
     for (gchar **field = fields; *field; field++)
         /* This does not remove the fields of the image header, which are not metadata. */
-        if (!is_kept(*field)) vips_image_remove(*out, *field);
+        if (!is_rendering_field(*field)) vips_image_remove(*out, *field);
     g_strfreev(fields);
     keep_fitting_profile(*out);
     return 0;

@@ -22,7 +22,7 @@ package struct RenderRequest: Equatable, Sendable {
     package var processorSeconds: Int
     /// The memory limit of the worker, in bytes.
     package var memory: Int
-    /// The maximum that the worker may ask for instead of `memory`, in bytes.
+    /// The maximum that the worker may request instead of `memory`, in bytes.
     package var maximumMemory: Int
 
     package init(

@@ -7,7 +7,7 @@ import ImageWork
 final class ImageFiles: Sendable {
     let descriptors: [Int32]
 
-    /// - Throws: `.noSpace`, or `.failed` where the source is not a regular file or a file cannot be opened.
+    /// - Throws: `.noSpace`, or `.failed` if the source is not a regular file or a file cannot be opened.
     init(source: String, folder: String) throws(ImageError) {
         var opened: [Int32] = []
         do throws(ImageError) {

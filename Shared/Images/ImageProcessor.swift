@@ -53,7 +53,7 @@ public final class ImageProcessor: Sendable {
         _ limits: ImageLimits
     ) async throws(ImageError) -> PreparedImage {
         var request = request(limits)
-        // The second attempt has the memory that the worker asked for; a worker that asks twice is faulty.
+        // The second attempt has the memory that the worker requested; a worker that requests more twice is faulty.
         for _ in 0..<2 {
             let response = try await workerPool.memory.with(request.memory) { [request] () throws(ImageError) in
                 try await execute(request, on: file, in: folder)
@@ -69,7 +69,7 @@ public final class ImageProcessor: Sendable {
                 throw .failed(reason: "a picture cannot be written: \(String(cString: strerror(number)))")
             }
         }
-        throw .failed(reason: "image-worker asked for more memory twice")
+        throw .failed(reason: "image-worker requested more memory twice")
     }
 
     private func request(_ limits: ImageLimits) -> RenderRequest {

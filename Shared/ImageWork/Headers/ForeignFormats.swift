@@ -7,7 +7,7 @@ enum ForeignFormats {
         let text = lowercase(head)
         if text.contains("<svg") { return "is an SVG drawing, not a photo" }
         if markup.contains(where: text.contains) { return "is a web page or a script, not an image" }
-        let known: [(String, String)] = [
+        let signatures: [(String, String)] = [
             ("%PDF-", "is a PDF document, not an image"), ("PK\u{3}\u{4}", "is a zip archive, not an image"),
             ("PK\u{5}\u{6}", "is a zip archive, not an image"), ("Rar!", "is an archive, not an image"),
             ("7z", "is an archive, not an image"), ("MZ", "is a program, not an image"),
@@ -15,7 +15,7 @@ enum ForeignFormats {
             ("MM\0*", "is a TIFF image, which is not supported"),
             ("BM", "is a BMP image, which is not supported"),
         ]
-        let match = known.first { head.starts(with: $0.0.utf8) }
+        let match = signatures.first { head.starts(with: $0.0.utf8) }
         return match?.1 ?? "is not a JPEG, PNG, GIF, WebP or HEIC image"
     }
 

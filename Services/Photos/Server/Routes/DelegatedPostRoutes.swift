@@ -4,7 +4,7 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/internal/posts` and `/internal/uploads`, where social posts on behalf of users.
+/// Serves `/internal/posts` and `/internal/uploads`, where the social service creates posts on behalf of users.
 struct DelegatedPostRoutes {
     let delegatedPosts: DelegatedPosts
     let uploads: Uploads

@@ -107,7 +107,7 @@ struct ResumableUploads: TusStore {
                 maximumPieces: uploads.limits.pieces
             )
             guard received != nil else { return false }
-            guard try await BlobRecordStore(db: db).keep(key, of: owner, size: size, mediaType: nil) else {
+            guard try await BlobRecordStore(db: db).confirm(key, of: owner, size: size, mediaType: nil) else {
                 throw APIError.unavailable("the file store")
             }
             try await uploads.requireRoom(for: 0, of: owner, on: db)

@@ -169,8 +169,13 @@ struct Uploads: Sendable {
                 }
                 let records = BlobRecordStore(db: db)
                 guard
-                    try await records.keep(full, of: owner, size: stored.full.size, mediaType: stored.full.mediaType),
-                    try await records.keep(
+                    try await records.confirm(
+                        full,
+                        of: owner,
+                        size: stored.full.size,
+                        mediaType: stored.full.mediaType
+                    ),
+                    try await records.confirm(
                         thumbnail,
                         of: owner,
                         size: stored.small.size,

@@ -21,7 +21,7 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
     /// Confirms a recorded blob; returns false if that took too long and the blob may be deleted.
     ///
     /// Only blobs with a media type are served.
-    func keep(_ key: BlobKey, of owner: Person.ID, size: Int64, mediaType: String?) async throws -> Bool {
+    func confirm(_ key: BlobKey, of owner: Person.ID, size: Int64, mediaType: String?) async throws -> Bool {
         try await db.run(
             """
             UPDATE blobs SET due_at = NULL, size = \(size), media_type = \(mediaType)

@@ -80,7 +80,7 @@ extension UploadStore {
         )
     }
 
-    /// Appends a chunk; returns nil if another chunk has this offset, or the upload is gone or has too many chunks.
+    /// Appends a chunk; returns nil if its offset is used, the upload does not exist or it has too many chunks.
     func advance(
         _ id: String,
         of owner: Person.ID,
