@@ -6,7 +6,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// The way to a connection: TCP, TLS, the change to a WebSocket, and the server's word.
+/// Opens a connection: TCP, TLS, the WebSocket upgrade and the Socket.IO handshake.
 struct ConnectionAttempt: Sendable {
     private enum Outcome: Sendable {
         case webSocket(NIOLoopBound<ConnectionHandler>, id: EventLoopFuture<String>)
@@ -23,7 +23,7 @@ struct ConnectionAttempt: Sendable {
             SocketIOEvents.Reading(resume: { opened.use { $0.setPaused(false) } }, end: { opened.use { $0.leave() } })
         )
         let (channel, outcome) = try await dialed(source)
-        // Whatever is awaited below ends with the channel.
+        // Closing the channel completes every future below.
         let isLate = Lock(false)
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(endpoint.connectTimeout)) {
             isLate.withLock { $0 = true }
@@ -53,7 +53,7 @@ struct ConnectionAttempt: Sendable {
         }
     }
 
-    /// A connection, and what will become of the wish to have a WebSocket there.
+    /// Connects the channel; also returns the future outcome of the WebSocket upgrade.
     private func dialed(_ source: SocketIOEvents.Source) async throws -> (any Channel, EventLoopFuture<Outcome>) {
         let tls = try endpoint.isSecure ? secured() : nil
         do {
@@ -82,17 +82,17 @@ struct ConnectionAttempt: Sendable {
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            throw .unreachable("the authorities cannot be read: \(error)")
+            throw .unreachable("the trusted certificates cannot be read: \(error)")
         }
     }
 
     private func handler(of tls: NIOSSLContext) throws -> NIOSSLClientHandler {
-        // An address is no name, and is looked for among the certificate's addresses.
+        // TLS has no server name for an IP address; NIOSSL then compares the address with the certificate's addresses.
         let isAddress = (try? SocketAddress(ipAddress: endpoint.host, port: 0)) != nil
         return try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : endpoint.host)
     }
 
-    // MARK: The change to a WebSocket
+    // MARK: WebSocket upgrade
 
     private func upgrade(
         _ channel: any Channel,
@@ -128,7 +128,7 @@ struct ConnectionAttempt: Sendable {
                 notUpgradingCompletionHandler: refusal
             )
         )
-        // The server speaks first, and often in the packet of its consent.
+        // The server sends the first message, often in the same TCP segment as the 101 response.
         pipeline.leftOverBytesStrategy = .forwardBytes
         return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
     }
@@ -136,17 +136,17 @@ struct ConnectionAttempt: Sendable {
     private static func connectError(_ error: any Error) -> any Error {
         switch error {
         case let error as SocketIOClientError where error == .closed(.lost):
-            SocketIOClientError.unreachable("no answer")
+            SocketIOClientError.unreachable("no response")
         case is SocketIOClientError, is CancellationError: error
         case ChannelError.connectTimeout: SocketIOClientError.timedOut
         case let error as NIOConnectionError:
-            SocketIOClientError.unreachable("nobody answers at \(error.host):\(error.port)")
+            SocketIOClientError.unreachable("no connection to \(error.host):\(error.port)")
         default: SocketIOClientError.unreachable("\(error)")
         }
     }
 }
 
-/// Reads the status of the answer to a request that should have become a WebSocket.
+/// Reads the status of a response that refuses the upgrade.
 private final class StatusHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
@@ -165,7 +165,7 @@ private final class StatusHandler: ChannelInboundHandler {
     }
 }
 
-/// The handler, once there is one, for those who were made before it.
+/// The connection handler for closures that are created before it exists.
 private final class Opened: Sendable {
     private let handler = Lock<(NIOLoopBound<ConnectionHandler>, any EventLoop)?>(nil)
 

@@ -1,24 +1,24 @@
 import Foundation
 
-/// A packet of Socket.IO revision 5 in the namespace `/`, without attachments.
+/// A packet of Socket.IO 5 in the namespace `/`, without attachments.
 enum Packet: Hashable {
-    /// The answer to the wish to be connected: the socket's id.
+    /// The server accepted the connection; the value is the socket's id.
     case connected(String)
     case refused(message: String, data: Data?)
     case disconnect
     case event(SocketIOEvent)
     case acknowledgement(Int, [Data])
 
-    /// What a server says that keeps to the protocol no better.
+    /// A violation of the protocol by the server.
     struct Nonsense: Error, Hashable {
         let what: String
     }
 
-    /// From a message of Engine.IO, behind its `4`.
+    /// Parses a packet from an Engine.IO message, without its leading `4`.
     init(_ bytes: some Collection<UInt8>) throws(Nonsense) {
         guard let type = bytes.first else { throw Nonsense(what: "an empty packet") }
         var rest = Array(bytes.dropFirst())
-        // A namespace of its own is never asked for, so none is ever answered with.
+        // This client never connects to another namespace.
         guard rest.first != UInt8(ascii: "/") else { throw Nonsense(what: "a packet for another namespace") }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         let number = digits.isEmpty ? nil : Int(String(decoding: digits, as: UTF8.self))
@@ -37,30 +37,30 @@ enum Packet: Hashable {
             }
             self = .event(SocketIOEvent(name: name, arguments: Array(items.dropFirst()), acknowledgement: number))
         case UInt8(ascii: "3"):
-            guard let number else { throw Nonsense(what: "an acknowledgement of nothing") }
+            guard let number else { throw Nonsense(what: "an acknowledgement without a number") }
             self = .acknowledgement(number, try Self.items(rest))
         case UInt8(ascii: "4"):
             let fields = Self.object(rest)
             let data = fields["data"].flatMap {
-                // Silence: what came out of JSON goes into it again.
+                // Encoding cannot fail for an object that was decoded from JSON.
                 try? JSONSerialization.data(withJSONObject: $0, options: .fragmentsAllowed)
             }
             self = .refused(message: fields["message"] as? String ?? "", data: data)
-        default: throw Nonsense(what: "a packet of a kind that was not asked for")
+        default: throw Nonsense(what: "an unsupported packet type")
         }
     }
 
     private static func object(_ bytes: [UInt8]) -> [String: Any] {
-        // Silence: who needs a field says so.
+        // Invalid JSON counts as an empty object; the caller reports missing fields.
         (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any] ?? [:]
     }
 
     private static func text(_ json: Data) -> String? {
-        // Silence: what is no text has none.
+        // A value of another type returns nil, which the caller reports.
         try? JSONDecoder().decode(String.self, from: json)
     }
 
-    /// An event, or an acknowledgement, as Engine.IO sends it.
+    /// Returns an event or acknowledgement as an Engine.IO message.
     static func text(_ type: Character, _ number: Int?, _ items: [Data]) -> Data {
         var text = Data("4\(type)\(number.map { "\($0)" } ?? "")[".utf8)
         for (index, item) in items.enumerated() {
@@ -71,15 +71,15 @@ enum Packet: Hashable {
         return text
     }
 
-    /// The elements of an array, each by itself and not looked into.
+    /// Returns the elements of a JSON array, undecoded.
     static func items(_ json: [UInt8]) throws(Nonsense) -> [Data] {
         var scan = ArrayScan(json)
-        guard let items = scan.items() else { throw Nonsense(what: "arguments that are no array") }
+        guard let items = scan.items() else { throw Nonsense(what: "arguments that are not an array") }
         return items
     }
 }
 
-/// Finds where the elements of a JSON array begin and end.
+/// Locates the elements of a JSON array.
 private struct ArrayScan {
     private static let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
@@ -94,7 +94,7 @@ private struct ArrayScan {
         self.json = json
     }
 
-    /// Nil: it is no array.
+    /// Returns the elements; nil if the text is not an array.
     mutating func items() -> [Data]? {
         guard
             let first = json.firstIndex(where: { !Self.blanks.contains($0) }), json[first] == UInt8(ascii: "["),

@@ -1,11 +1,11 @@
-/// Follows bytes for as long as they are UTF-8 text (RFC 3629) without control characters but white space.
+/// A scanner that checks for UTF-8 text (RFC 3629) without control characters except white space.
 struct TextScan: Sendable {
     private var hasFailed = false
-    /// How many bytes of the present character are to come, and between which the next one must lie.
+    /// The number of missing bytes of the current character, and the range of the next one.
     private var missing = 0
     private var next: ClosedRange<UInt8> = 0x80...0xBF
 
-    /// Whether what was fed is text, if it ends here.
+    /// Whether the bytes so far are complete text.
     var isText: Bool { !hasFailed && missing == 0 }
 
     mutating func feed(_ bytes: UnsafeRawBufferPointer) {
@@ -13,7 +13,7 @@ struct TextScan: Sendable {
         var index = 0
         while index < bytes.count {
             if missing == 0 {
-                // Eight printable ASCII bytes at a time.
+                // Skips eight printable ASCII bytes at a time.
                 while index + 8 <= bytes.count {
                     let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                     let isBelowSpace = (word &- 0x2020_2020_2020_2020) & ~word

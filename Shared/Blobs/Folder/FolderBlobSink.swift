@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Gathers what is written and hands it to the disk a hundred kilobytes at a time.
+/// A sink that collects up to 128 KiB before each write to disk.
 final class FolderBlobSink: BlobSink {
     private let file: TemporaryFile
     private let blocking: BlockingWork
@@ -14,10 +14,10 @@ final class FolderBlobSink: BlobSink {
     }
 
     func write(_ bytes: ByteBuffer) async throws {
-        // After the end the descriptor may be another file's.
+        // After the end, the descriptor's number may belong to another file.
         try tally.take(bytes)
         let isLarge = bytes.readableBytes >= BlobLimits.piece
-        // What came before goes before it.
+        // Earlier bytes are written first.
         if isLarge || buffered.readableBytes + bytes.readableBytes > BlobLimits.buffered { try await flush() }
         if isLarge {
             try await append(bytes)
@@ -32,7 +32,7 @@ final class FolderBlobSink: BlobSink {
         return stored
     }
 
-    /// Nothing is written any more.
+    /// Rejects all further writes.
     func close() {
         tally.close()
     }

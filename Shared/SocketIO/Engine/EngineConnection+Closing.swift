@@ -1,20 +1,20 @@
 import NIOCore
 
-/// The end of a connection.
+/// Closing a connection.
 extension EngineConnection {
-    /// How the client is told.
+    /// How the client is notified.
     enum ClosingStyle {
-        /// By what its transport has for it, behind all that was said before.
+        /// With the transport's closing message, after everything sent before.
         case graceful
-        /// Its own wish is confirmed.
+        /// With the confirmation of the client's own request to close.
         case requestedByClient
-        /// Not at all: it is gone, or does not read.
+        /// Without a message: the client has disconnected or does not read.
         case abrupt
     }
 
-    /// How long a client that polls may take to fetch that it is closed.
+    /// How long a closed polling client has to fetch the closing packet.
     private static let leaving = TimeAmount.seconds(30)
-    /// A poll may be on its way when the client says that it closes.
+    /// A poll may be in flight when the client sends its closing packet.
     private static let pollGracePeriod = TimeAmount.seconds(2)
 
     func closeNow(_ reason: DisconnectReason, _ style: ClosingStyle = .graceful) {
@@ -62,7 +62,7 @@ extension EngineConnection {
         }
     }
 
-    /// Nobody will find it any more.
+    /// Removes the connection, so that its id becomes unknown.
     func forget() {
         stage = .closed
         polling = nil

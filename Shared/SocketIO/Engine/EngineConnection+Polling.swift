@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Long polling.
+/// Long polling: GET and POST requests.
 extension EngineConnection {
     func poll(_ exchange: PendingRequest) {
         switch stage {
@@ -26,7 +26,7 @@ extension EngineConnection {
 
     private var acceptsBinary: Bool { polling?.acceptsBinary ?? false }
 
-    /// A client that is leaving gets all there is for it, in one answer, and is forgotten.
+    /// Answers a closing client's last poll with all queued packets, and removes the connection.
     func respondLast(_ exchange: PendingRequest) {
         var packets: [PollingPacket] = []
         while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets(for: revision) ?? [] }
@@ -68,7 +68,7 @@ extension EngineConnection {
         }
     }
 
-    /// Takes the next packet of a body, unless the client has to wait.
+    /// Handles the next packet of a POST body, unless reading is on hold.
     func continuePost() {
         guard holds == 0, isOpen, polling?.post != nil else { return }
         do {
@@ -76,7 +76,7 @@ extension EngineConnection {
                 lease = polling?.post?.lease
                 receive(packet)
                 lease = nil
-                // Behind what the callback asked for: it may hold back the next packet, or close the connection.
+                // Enqueued after the callback's own calls: one may put reading on hold or close the connection.
                 loop.perform { self.continuePost() }
             } else {
                 polling?.post?.exchange.answer(.ok)
@@ -87,7 +87,7 @@ extension EngineConnection {
         }
     }
 
-    /// The client has given up a request before it was answered.
+    /// Handles a client that disconnected before its request was answered.
     func aborted(_ exchange: PendingRequest) {
         if polling?.poll === exchange {
             polling?.poll = nil

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What comes from the client, whatever it came over.
+/// Packets from the client, over either transport.
 extension EngineConnection {
     func receive(_ packet: PollingPacket) {
         switch packet {
@@ -21,7 +21,7 @@ extension EngineConnection {
         case UInt8(ascii: "2"): receivePing()
         case UInt8(ascii: "3"): receivePong()
         case UInt8(ascii: "1"): closeNow(.transportClose, .requestedByClient)
-        // Swift's client posts a noop while it upgrades.
+        // The Swift client posts a noop during the upgrade.
         case UInt8(ascii: "5"), UInt8(ascii: "6"): break
         case UInt8(ascii: "b"): receive(base64: text)
         default: closeNow(.parseError)
@@ -41,7 +41,7 @@ extension EngineConnection {
 
     private func beat() {
         heartbeat.beat(loop.eventLoop.now, revision, core.configuration)
-        // The next ping may be due before the pong would have been.
+        // The next ping may be due before the pong's deadline.
         loop.wheel.watch(self)
     }
 
@@ -52,7 +52,7 @@ extension EngineConnection {
         take(.binary(bytes))
     }
 
-    /// A message of a WebSocket that is this connection's, or wants to be.
+    /// Handles a message from the connection's WebSocket, or from one that probes for an upgrade.
     func receive(_ message: WebSocketMessage, from webSocket: WebSocketHandler) {
         guard webSocket === self.webSocket else { return receiveProbe(message.content, from: webSocket) }
         lease = message.lease
@@ -66,10 +66,10 @@ extension EngineConnection {
         }
     }
 
-    /// A WebSocket is gone, or its client did what is wrong.
+    /// Handles a WebSocket that was closed, or whose client violated the protocol.
     func lost(_ webSocket: WebSocketHandler, _ reason: DisconnectReason) {
         if webSocket === self.webSocket {
-            // It ends by itself.
+            // The WebSocket closes itself.
             self.webSocket = nil
             closeNow(reason, .abrupt)
         } else if webSocket === polling?.probe?.webSocket {

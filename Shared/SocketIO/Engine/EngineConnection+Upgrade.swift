@@ -1,10 +1,13 @@
 import NIOCore
 
-/// From polling to a WebSocket: the client probes (`2probe`, `3probe`), its last poll ends (`6`), it says `5`.
+/// The upgrade from polling to a WebSocket: the client sends `2probe`, receives `3probe`, and its poll ends with a noop
+/// (`6`); then the client sends `5`.
 extension EngineConnection {
     private static let noopInterval = TimeAmount.milliseconds(100)
 
-    /// Takes a WebSocket that wants to be the transport; false if there is one, or one that wants to be, already.
+    /// Accepts a WebSocket as the candidate for an upgrade.
+    ///
+    /// - Returns: False if the connection does not poll, already has a candidate, or upgrades are disabled.
     func beginProbe(_ webSocket: WebSocketHandler) -> Bool {
         guard case .polling = stage, polling?.probe == nil, core.configuration.allowsUpgrades else { return false }
         let now = loop.eventLoop.now
@@ -31,7 +34,7 @@ extension EngineConnection {
         }
     }
 
-    /// Ends a poll that waits, so that the client can go on with the upgrade.
+    /// Answers a waiting poll with a noop, so that the client can continue the upgrade.
     func respondNoop(_ now: NIODeadline) {
         guard case .polling = stage, let probe = polling?.probe, probe.wasAsked, polling?.poll != nil else { return }
         if now >= probe.noopAt {
@@ -43,7 +46,7 @@ extension EngineConnection {
         }
     }
 
-    /// Gives up the upgrade; the connection goes on polling.
+    /// Cancels the upgrade; the connection continues to poll.
     func endProbe() {
         polling?.probe?.webSocket.finish()
         polling?.probe = nil

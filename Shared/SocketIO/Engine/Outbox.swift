@@ -1,15 +1,15 @@
 import NIOCore
 
-/// What waits to be written to a WebSocket at the end of a tick.
+/// The frames to write to a WebSocket at the end of a tick.
 ///
-/// One shared buffer, as a room's, is passed on as it is. Several small ones are copied into one, so that each socket
-/// has one write a tick.
+/// A single buffer, such as a room's, is passed on without a copy. Small buffers are merged, so that each socket has
+/// one write per tick.
 struct Outbox: Sendable {
     private static let copied = 16_384
 
     private var first = ByteBuffer()
     private var more: [ByteBuffer] = []
-    /// Whether the last buffer is of this socket alone, and may grow.
+    /// Whether the last buffer belongs to this socket alone and may grow.
     private var ownsLast = false
     private(set) var bytes = 0
 
@@ -65,16 +65,16 @@ struct Outbox: Sendable {
         return own
     }
 
-    /// All there is, in order.
+    /// Calls the closure for each buffer, in order.
     func forEach(_ body: (ByteBuffer) -> Void) {
         guard bytes > 0 else { return }
         body(first)
         for buffer in more { body(buffer) }
     }
 
-    /// What was there; nothing is now.
+    /// Returns the content and empties the outbox.
     ///
-    /// Writing may come back here, so it must not be done from within.
+    /// The caller writes only afterwards, because writing may re-enter the outbox.
     mutating func take() -> Outbox {
         defer { self = Outbox() }
         return self

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// What is done about a request of ours.
+/// Handling of Socket.IO requests.
 extension SocketIOGate {
     func begin(_ head: HTTPRequestHead) {
         expect(core.configuration.limits.requestTimeout)
@@ -16,7 +16,7 @@ extension SocketIOGate {
         }
     }
 
-    /// False if there is no memory left for large messages.
+    /// Reserves memory for a large message; false if there is none.
     private func reserve(_ length: Int) -> Bool {
         guard length > PayloadLedger.small, case .receiving(var incoming) = phase else { return true }
         let lease = incoming.lease ?? PayloadLease(core.payloads)
@@ -32,7 +32,7 @@ extension SocketIOGate {
         let length = incoming.body.readableBytes + bytes.readableBytes
         guard length <= incoming.limit else { return tooLarge(incoming.head) }
         guard reserve(length) else { return refuse(.serviceUnavailable, incoming.head) }
-        // The phase must not hold the body while it grows, else each part would copy it.
+        // The phase must not hold a reference to the body while it grows, else each part would copy it.
         phase = .idle
         incoming.body.writeImmutableBuffer(bytes)
         phase = .receiving(incoming)
@@ -52,7 +52,7 @@ extension SocketIOGate {
         }
     }
 
-    /// A body that nobody wants is read to its end all the same, else the client might not see the answer.
+    /// Refuses a request, but reads its body to the end, else the client might not receive the response.
     private func refuse(_ status: HTTPResponseStatus, _ head: HTTPRequestHead) {
         phase = .discarding
         respond(.status(status, isLast: true), to: head)
@@ -168,12 +168,12 @@ extension SocketIOGate {
             connection.webSocket = webSocket
             connection.loop.perform { connection.start() }
         } else {
-            // A second WebSocket of a session that has one is closed; the session goes on.
+            // A second WebSocket of a session is closed; the session continues.
             connection.loop.perform { if !connection.beginProbe(webSocket) { webSocket.finish() } }
         }
     }
 
-    /// Says 101 and replaces all of HTTP in the pipeline.
+    /// Sends status 101 and replaces the HTTP handlers of the pipeline.
     private func change(
         _ context: ChannelHandlerContext,
         to webSocket: WebSocketHandler,

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// What is answered to a request of ours, and what becomes of a connection on which nothing comes.
+/// Responses, and the timeouts of a connection.
 extension SocketIOGate {
-    /// The answer to a request that waited.
+    /// Sends the response to a waiting request.
     func answer(_ exchange: PendingRequest, _ answer: EngineResponse) {
         guard case .waiting(let waiting, _, let head) = phase, waiting === exchange else { return }
         phase = .idle
@@ -11,7 +11,6 @@ extension SocketIOGate {
         takeHeld()
     }
 
-    /// Writes an answer.
     func respond(_ answer: EngineResponse, to head: HTTPRequestHead, adding fields: HTTPHeaders = [:]) {
         guard let context else { return }
         let isLast = answer.isLast || isQuiescing || !head.isKeepAlive
@@ -36,14 +35,14 @@ extension SocketIOGate {
         }
     }
 
-    /// It is a WebSocket now.
+    /// Ends HTTP on the connection after the upgrade.
     func becameWebSocket() {
         phase = .over
         expect(nil)
         if !hasNext { used?(.webSocket) }
     }
 
-    /// Closes the connection unless something comes in time.
+    /// Closes the connection after the timeout; nil cancels it.
     func expect(_ timeout: Duration?) {
         timer?.cancel()
         timer = nil

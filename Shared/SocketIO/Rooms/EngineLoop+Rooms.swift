@@ -1,9 +1,9 @@
 import NIOCore
 
-/// What is said to one room in one tick: the frames, one behind the other.
+/// The frames for one room in one tick.
 struct RoomTick {
     let room: EventLoopRoom
-    /// Tells this one from others, on the sockets that have had a part of it.
+    /// Identifies the tick on sockets that already received a part of it.
     let serial: UInt64
     private(set) var frames = ByteBuffer()
 
@@ -12,7 +12,7 @@ struct RoomTick {
         self.serial = serial
     }
 
-    /// Tells how many bytes there are now.
+    /// Appends a packet's frame; returns the size of all frames in bytes.
     mutating func append(_ packet: OutgoingPacket, excluding left: [Socket]) -> Int {
         packet.writeTextFrame(into: &frames)
         for socket in left { socket.skip(to: self) }
@@ -20,12 +20,12 @@ struct RoomTick {
     }
 }
 
-/// Rooms. An event is put into frames once; the frames of a tick go to each member as one buffer.
+/// Broadcasts to rooms. An event is encoded once; each member receives the frames of a tick as one buffer.
 ///
-/// Order among all that is said to one socket is kept by there being one open ``RoomTick`` at a time: before something
-/// else is put into a member's outbox, the member gets what it has not had of it yet.
+/// Only one ``RoomTick`` is open at a time, which preserves the order of a socket's packets: before any other packet is
+/// queued for a member, the member receives the frames of the open tick that it lacks.
 extension EngineLoop {
-    /// More than this and the tick ends, so that nobody is taken for slow who had no chance to read.
+    /// The size in bytes at which a tick ends early, so that members are not disconnected as slow before they can read.
     private static let tickBytes = 65_536
 
     func broadcast(_ packet: OutgoingPacket, to target: SocketBroadcast) {
@@ -43,13 +43,13 @@ extension EngineLoop {
         }
     }
 
-    /// Each socket chosen that is on this loop, once.
+    /// Calls `body` once for each selected socket on this loop.
     func forEachSocket(of target: SocketBroadcast, _ body: (Socket) -> Void) {
         let here = state(of: target.namespace)
         let rooms = target.rooms.map { $0.compactMap { here.rooms[$0] } } ?? [here.allSockets]
         let excludedRooms = target.exceptRooms.compactMap { here.rooms[$0] }
         var done: Set<ObjectIdentifier> = []
-        // The body may let them leave.
+        // Copied, because the body may remove sockets from rooms.
         let members = rooms.flatMap { Array($0.streaming.members) + Array($0.polling.members) }
         for socket in members where done.insert(ObjectIdentifier(socket)).inserted {
             let isExcluded =
@@ -83,7 +83,7 @@ extension EngineLoop {
         tick = RoomTick(room: room, serial: serial)
     }
 
-    /// Puts the open tick's frames into the outboxes of the room's members, and closes it.
+    /// Queues the open tick's frames for the room's members and closes the tick.
     func flushRooms() {
         guard let done = tick else { return }
         tick = nil
@@ -92,7 +92,8 @@ extension EngineLoop {
         }
     }
 
-    /// Gives a socket what it has not had yet of the open tick, before it gets something else or is left out.
+    /// Queues the frames of the open tick that the socket lacks, before another packet or before the socket is
+    /// excluded.
     func catchUp(_ socket: Socket) {
         guard let open = tick, open.room.streaming.contains(socket) else { return }
         socket.connection.append(socket.unseen(of: open))
@@ -108,7 +109,7 @@ extension EngineLoop {
 
     func add(_ socket: Socket, to room: EventLoopRoom) {
         room.insert(socket)
-        // What was said in this tick before it came is not for it.
+        // The socket does not receive the events that were sent before it joined.
         if let open = tick, open.room === room { socket.skip(to: open) }
     }
 

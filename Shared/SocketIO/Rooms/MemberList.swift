@@ -1,7 +1,7 @@
-/// Sockets in any order, quickly gone through, and each quickly found.
+/// An unordered list of sockets with fast iteration and lookup.
 struct MemberList {
     private(set) var members: ContiguousArray<Socket> = []
-    /// Where each is; only of lists too long to be searched.
+    /// The index of each socket; filled only if the list is too long for a linear search.
     private var indices: [ObjectIdentifier: Int] = [:]
     private static let searched = 8
 
@@ -23,7 +23,7 @@ struct MemberList {
         }
     }
 
-    /// Tells whether it was there.
+    /// Removes a socket; returns whether it was in the list.
     mutating func remove(_ socket: Socket) -> Bool {
         guard let place = place(of: socket) else { return false }
         let last = members.removeLast()

@@ -1,20 +1,20 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a client has of Socket.IO on its connection: the namespaces it is in, and a packet under way.
+/// The Socket.IO state of a connection: its namespaces and the packet being received.
 ///
-/// Touched on the connection's event loop alone.
+/// Used only on the connection's event loop.
 final class Client {
     private unowned let connection: EngineConnection
     private let server: NamespaceTable
     private(set) var sockets: [Socket] = []
-    /// Those about which it is not decided yet.
+    /// The namespaces whose connect decision is pending.
     private var pending: Set<String> = []
     private var refusals = 0
-    /// A packet whose attachments are still to come.
+    /// A packet whose attachments are incomplete.
     private var partial: Whole?
 
-    /// A packet and what came with it.
+    /// A packet with its attachments.
     private struct Whole {
         let packet: IncomingPacket
         var attachments: [ByteBuffer] = []
@@ -57,7 +57,7 @@ final class Client {
             return connect(name, auth: auth, query: packet.query)
         }
         guard let socket = sockets.first(where: { $0.namespace.name == name }) else {
-            // A client of revision 3 leaves a namespace that it was refused.
+            // A client of revision 3 sends a disconnect for a namespace that refused it.
             if connection.revision == .three, case .disconnect = packet.content { return }
             return connection.closeNow(.forcedServerClose)
         }
@@ -79,7 +79,7 @@ final class Client {
 
     func connect(_ name: String, auth: ByteBuffer?, query: String?) {
         guard !pending.contains(name), !sockets.contains(where: { $0.namespace.name == name }) else {
-            // Clients of revision 2 ask for `/` although they are in it.
+            // Socket.IO 2 clients request `/` although they are connected to it.
             if connection.revision == .three, name == "/" { return }
             return connection.closeNow(.forcedServerClose)
         }
@@ -117,7 +117,7 @@ final class Client {
             Task {
                 let decision = await decide()
                 connection.loop.perform {
-                    // Meanwhile the client may be gone.
+                    // The client may have disconnected meanwhile.
                     guard connection.isOpen, let client = connection.client else { return }
                     client.decide(socket, handshake, decision)
                 }
@@ -127,7 +127,7 @@ final class Client {
 
     private func accept(_ socket: Socket) {
         pending.remove(socket.namespace.name)
-        // Its own callback may have ended it.
+        // The application's callback may have disconnected the socket.
         guard connection.isOpen, !socket.isEnded else { return }
         connection.connectBy = nil
         if connection.core.configuration.handshakeRetention == .untilConnected { connection.head = nil }
@@ -162,14 +162,14 @@ final class Client {
         }
         connection.sendNow(OutgoingPacket(text: text))
         refusals += 1
-        // Each try may cost the verification of a credential, and no limit on requests counts it.
+        // Each attempt may cost the verification of a credential, and no rate limit on requests counts it.
         if refusals >= connection.core.configuration.limits.refusals { connection.closeNow(.forcedServerClose) }
     }
 
-    /// Takes a socket out of its namespace.
+    /// Disconnects a socket from its namespace.
     func leave(_ socket: Socket, _ reason: DisconnectReason) {
         guard let place = sockets.firstIndex(where: { $0 === socket }) else { return }
-        // It leaves its rooms while it can still be found, so that what was said to them goes out first.
+        // The socket leaves its rooms first, which flushes the events already sent to them.
         connection.loop.exitAll(socket)
         sockets.remove(at: place)
         socket.disconnected(reason)

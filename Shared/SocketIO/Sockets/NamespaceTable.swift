@@ -1,6 +1,6 @@
 import Locks
 
-/// Which namespaces there are.
+/// The namespaces of a server, by name.
 final class NamespaceTable: Sendable {
     private let core: EngineCore
     private let namespaces = Lock<[String: Namespace]>([:])

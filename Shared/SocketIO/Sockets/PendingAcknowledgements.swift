@@ -1,6 +1,8 @@
 import NIOCore
 
-/// The answers that a socket's client still owes; touched on its event loop alone.
+/// The acknowledgements that a socket waits for.
+///
+/// Used only on its event loop.
 final class PendingAcknowledgements {
     typealias Body = @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
 
@@ -30,7 +32,7 @@ final class PendingAcknowledgements {
         return id
     }
 
-    /// Nil for an answer that nobody waits for any more.
+    /// Removes and returns a callback; nil if none waits for this acknowledgement.
     func take(_ id: UInt64) -> Body? {
         guard let one = awaited.removeValue(forKey: id) else { return nil }
         one.timer.cancel()

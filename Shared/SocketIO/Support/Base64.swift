@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The standard alphabet of RFC 4648, padded, between buffers.
+/// Base64 with the standard alphabet of RFC 4648 and padding.
 enum Base64 {
     private static let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let values: [UInt8] = {
@@ -35,7 +35,7 @@ enum Base64 {
         return end
     }
 
-    /// Nil for what is not base64; padding may be left out.
+    /// Returns the decoded bytes, or nil if the text is not base64; padding is optional.
     static func decode(_ text: ByteBuffer) -> ByteBuffer? {
         var output = ByteBuffer()
         output.reserveCapacity(text.readableBytes / 4 * 3 + 3)
@@ -56,7 +56,8 @@ enum Base64 {
                 output.writeInteger(UInt8(truncatingIfNeeded: bits >> held))
             }
         }
-        // One character alone is no byte; what padding there is must fill up the last four.
+        // A single leftover character cannot encode a byte; padding, if present, must complete the last four
+        // characters.
         let isWhole = padding == 0 ? text.readableBytes % 4 != 1 : text.readableBytes % 4 == 0 && padding <= 2
         return isWhole ? output : nil
     }

@@ -1,8 +1,8 @@
-/// Ids that cannot be guessed, of base64url's characters.
+/// Unguessable ids of base64url characters.
 enum RandomID {
     private static let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// 20 characters, 120 bits of the system's generator, which is a cryptographic one.
+    /// Returns the prefix followed by 20 characters with 120 bits from the system's cryptographic generator.
     static func make(prefix: String = "") -> String {
         var system = SystemRandomNumberGenerator()
         return String(unsafeUninitializedCapacity: prefix.utf8.count + 20) { room in
