@@ -15,7 +15,7 @@ struct BlobInspector {
     /// Counts and inspects the next bytes.
     ///
     /// - Throws: ``BlobError`` if the limit is exceeded or the blob has ended.
-    mutating func take(_ bytes: ByteBuffer) throws {
+    mutating func inspect(_ bytes: ByteBuffer) throws {
         guard !isClosed else { throw BlobError.failed("write to a closed blob", code: 0) }
         guard Int64(bytes.readableBytes) <= limit - size else {
             isClosed = true

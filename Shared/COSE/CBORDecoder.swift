@@ -50,9 +50,9 @@ public struct CBORDecoder {
         switch major {
         case 0: return .unsigned(argument)
         case 1: return .negative(argument)
-        case 2: return .bytes(try take(argument))
+        case 2: return .bytes(try readBytes(argument))
         case 3:
-            guard let text = String(validating: try take(argument), as: UTF8.self) else { throw Malformed() }
+            guard let text = String(validating: try readBytes(argument), as: UTF8.self) else { throw Malformed() }
             return .text(text)
         case 4: return .array(try elements(argument) { try $0.value(depth: depth + 1) })
         case 5: return try map(argument, depth: depth)
@@ -89,14 +89,14 @@ public struct CBORDecoder {
         guard additional >= 24 else { return UInt64(additional) }
         guard additional <= 27 else { throw Malformed() }
         let size = 1 << Int(additional - 24)
-        let value = try take(UInt64(size)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let value = try readBytes(UInt64(size)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         // Rejects numbers that have a shorter form.
         let least: UInt64 = size == 1 ? 24 : 1 << (UInt64(size) * 4)
         guard value >= least else { throw Malformed() }
         return value
     }
 
-    private mutating func take(_ count: UInt64) throws -> Data {
+    private mutating func readBytes(_ count: UInt64) throws -> Data {
         guard count <= UInt64(rest.count) else { throw Malformed() }
         defer { rest = rest.dropFirst(Int(count)) }
         return Data(rest.prefix(Int(count)))

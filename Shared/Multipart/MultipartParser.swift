@@ -42,7 +42,7 @@ public struct MultipartParser: Sendable {
     ///
     /// Returns nil unless the boundary has 1 to 70 of the characters that RFC 2046 allows (section 5.1.1).
     public init?(boundary: String, limits: MultipartLimits = MultipartLimits()) {
-        let mayStand = { (byte: UInt8) in
+        let isAllowed = { (byte: UInt8) in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                 UInt8(ascii: "A")...UInt8(ascii: "Z"):
@@ -50,7 +50,7 @@ public struct MultipartParser: Sendable {
             default: "'()+_,-./:=? ".utf8.contains(byte)
             }
         }
-        guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(mayStand), boundary.last != " " else {
+        guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(isAllowed), boundary.last != " " else {
             return nil
         }
         self.limits = limits
@@ -179,13 +179,15 @@ public struct MultipartParser: Sendable {
             var start = 0
             while start < bytes.count, let found = memchr(base + start, Int32(UInt8(ascii: "\r")), bytes.count - start)
             {
-                let place = UnsafeRawPointer(found) - base
-                let length = min(delimiter.count, bytes.count - place)
-                if delimiter.withUnsafeBytes({ memcmp(base + place, $0.baseAddress ?? base, length) }) == 0 {
-                    guard length == delimiter.count, let next = follower(bytes, place) else { return (place, false) }
-                    if next { return (place, true) }
+                let offset = UnsafeRawPointer(found) - base
+                let length = min(delimiter.count, bytes.count - offset)
+                if delimiter.withUnsafeBytes({ memcmp(base + offset, $0.baseAddress ?? base, length) }) == 0 {
+                    guard length == delimiter.count, let isEnd = endsDelimiter(bytes, offset) else {
+                        return (offset, false)
+                    }
+                    if isEnd { return (offset, true) }
                 }
-                start = place + 1
+                start = offset + 1
             }
             return (bytes.count, false)
         }
@@ -193,8 +195,8 @@ public struct MultipartParser: Sendable {
 
     /// Returns whether the next byte makes this a delimiter, not just a line with that prefix; nil if the byte is
     /// missing.
-    private func follower(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> Bool? {
-        let end = place + delimiter.count
+    private func endsDelimiter(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool? {
+        let end = offset + delimiter.count
         guard end < bytes.count else { return nil }
         return " \t\r-".utf8.contains(bytes[end])
     }

@@ -15,7 +15,7 @@ public struct OAuth1BaseString: Hashable, Sendable {
     public init?(method: String, url: String, parameters: [FormField]) {
         guard let parts = URLComponents(string: url), let base = Self.baseURL(parts) else { return nil }
         let all = FormField.parse(parts.percentEncodedQuery ?? "") + parameters
-        let normal =
+        let normalized =
             all
             .filter { $0.name != "oauth_signature" && $0.name != "realm" }
             .map { (PercentEncoding.encode($0.name), PercentEncoding.encode($0.value)) }
@@ -24,7 +24,7 @@ public struct OAuth1BaseString: Hashable, Sendable {
             .sorted { $0 < $1 }
             .map { "\($0)=\($1)" }
             .joined(separator: "&")
-        text = [method.uppercased(), base, normal].map { PercentEncoding.encode($0) }.joined(separator: "&")
+        text = [method.uppercased(), base, normalized].map { PercentEncoding.encode($0) }.joined(separator: "&")
     }
 
     /// Returns the URL without query and fragment, with lower-case scheme and host; a default port is omitted.
@@ -32,8 +32,8 @@ public struct OAuth1BaseString: Hashable, Sendable {
         guard let scheme = parts.scheme?.lowercased(), let host = parts.percentEncodedHost?.lowercased(),
             !host.isEmpty
         else { return nil }
-        let own = ["http": 80, "https": 443][scheme]
-        let port = parts.port.flatMap { $0 == own ? nil : ":\($0)" } ?? ""
+        let defaultPort = ["http": 80, "https": 443][scheme]
+        let port = parts.port.flatMap { $0 == defaultPort ? nil : ":\($0)" } ?? ""
         let path = parts.percentEncodedPath
         return "\(scheme)://\(host)\(port)\(path.isEmpty ? "/" : path)"
     }

@@ -20,6 +20,7 @@ public enum PercentEncoding {
     /// - Parameters:
     ///   - text: The encoded text.
     ///   - plusIsSpace: Whether a plus sign means a space, as in forms and queries but not in paths and headers.
+    /// - Returns: The decoded text; invalid UTF-8 becomes replacement characters.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)

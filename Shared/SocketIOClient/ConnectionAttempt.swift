@@ -18,15 +18,18 @@ struct ConnectionAttempt: Sendable {
     let group: any EventLoopGroup
 
     func connection() async throws -> SocketIOConnection {
-        let opened = Opened()
+        let reference = HandlerReference()
         let (events, source) = SocketIOEvents.make(
-            SocketIOEvents.Reading(resume: { opened.use { $0.setPaused(false) } }, end: { opened.use { $0.leave() } })
+            SocketIOEvents.Reading(
+                resume: { reference.use { $0.setPaused(false) } },
+                end: { reference.use { $0.disconnect() } }
+            )
         )
-        let (channel, outcome) = try await dialed(source)
+        let (channel, outcome) = try await openChannel(source)
         // Closing the channel completes every future below.
-        let isLate = Lock(false)
+        let hasTimedOut = Lock(false)
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(endpoint.connectTimeout)) {
-            isLate.withLock { $0 = true }
+            hasTimedOut.withLock { $0 = true }
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }
@@ -36,7 +39,7 @@ struct ConnectionAttempt: Sendable {
                 case .refused(let status):
                     throw SocketIOClientError.refusedByHTTP(try await status.get())
                 case .webSocket(let handler, let id):
-                    opened.set(handler, channel.eventLoop)
+                    reference.set(handler, channel.eventLoop)
                     return SocketIOConnection(
                         id: try await id.get(),
                         events: events,
@@ -46,7 +49,7 @@ struct ConnectionAttempt: Sendable {
                 }
             } catch {
                 channel.close(promise: nil)
-                throw isLate.withLock { $0 } ? SocketIOClientError.timedOut : Self.connectError(error)
+                throw hasTimedOut.withLock { $0 } ? SocketIOClientError.timedOut : Self.connectError(error)
             }
         } onCancel: {
             channel.close(promise: nil)
@@ -54,8 +57,8 @@ struct ConnectionAttempt: Sendable {
     }
 
     /// Connects the channel; also returns the future outcome of the WebSocket upgrade.
-    private func dialed(_ source: SocketIOEvents.Source) async throws -> (any Channel, EventLoopFuture<Outcome>) {
-        let tls = try endpoint.isSecure ? secured() : nil
+    private func openChannel(_ source: SocketIOEvents.Source) async throws -> (any Channel, EventLoopFuture<Outcome>) {
+        let tls = try endpoint.isSecure ? makeTLSContext() : nil
         do {
             let bootstrap = ClientBootstrap(group: group)
                 .connectTimeout(TimeAmount(endpoint.connectTimeout))
@@ -63,7 +66,7 @@ struct ConnectionAttempt: Sendable {
             return try await bootstrap.connect(host: endpoint.host, port: endpoint.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {
-                        try channel.pipeline.syncOperations.addHandler(try handler(of: tls))
+                        try channel.pipeline.syncOperations.addHandler(try makeTLSHandler(tls))
                     }
                     return (channel, try upgrade(channel, source))
                 }
@@ -75,7 +78,7 @@ struct ConnectionAttempt: Sendable {
 
     // MARK: TLS
 
-    private func secured() throws(SocketIOClientError) -> NIOSSLContext {
+    private func makeTLSContext() throws(SocketIOClientError) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["http/1.1"]
         if case .file(let path) = endpoint.trust { configuration.trustRoots = .file(path) }
@@ -86,7 +89,7 @@ struct ConnectionAttempt: Sendable {
         }
     }
 
-    private func handler(of tls: NIOSSLContext) throws -> NIOSSLClientHandler {
+    private func makeTLSHandler(_ tls: NIOSSLContext) throws -> NIOSSLClientHandler {
         // TLS has no server name for an IP address; NIOSSL then compares the address with the certificate's addresses.
         let isAddress = (try? SocketAddress(ipAddress: endpoint.host, port: 0)) != nil
         return try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : endpoint.host)
@@ -166,7 +169,7 @@ private final class StatusHandler: ChannelInboundHandler {
 }
 
 /// The connection handler for closures that are created before it exists.
-private final class Opened: Sendable {
+private final class HandlerReference: Sendable {
     private let handler = Lock<(NIOLoopBound<ConnectionHandler>, any EventLoop)?>(nil)
 
     func set(_ handler: NIOLoopBound<ConnectionHandler>, _ eventLoop: any EventLoop) {

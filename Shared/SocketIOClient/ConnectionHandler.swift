@@ -27,9 +27,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var state = State.opening
     private var closing: SocketIOClosing?
     private var pendingAcknowledgements: [Int: AcknowledgementPromise] = [:]
-    private var asked = 0
-    private var waiting = 0
-    private var silence: TimeAmount = .seconds(45)
+    private var nextNumber = 0
+    private var queuedBytes = 0
+    private var silenceLimit: TimeAmount = .seconds(45)
     private var silenceTimer: Scheduled<Void>?
     private var isPaused = false
 
@@ -67,7 +67,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         let frame = unwrapInboundIn(data)
         guard state != .closed else { return }
         switch frame.opcode {
-        case .text: takePacket(frame.unmaskedData)
+        case .text: handleMessage(frame.unmaskedData)
         case .ping: write(.pong, frame.unmaskedData)
         case .connectionClose: end(.lost, code: nil)
         case .binary: end(.protocolViolation("a binary message"), code: .unacceptableData)
@@ -75,7 +75,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func takePacket(_ packet: ByteBuffer) {
+    private func handleMessage(_ packet: ByteBuffer) {
         let bytes = packet.readableBytesView
         switch bytes.first {
         case UInt8(ascii: "0"): open(bytes.dropFirst())
@@ -85,9 +85,9 @@ final class ConnectionHandler: ChannelInboundHandler {
             write(.text, ByteBuffer(string: "3"))
         case UInt8(ascii: "4"):
             do {
-                take(try Packet(bytes.dropFirst()))
+                handle(try Packet(bytes.dropFirst()))
             } catch {
-                end(.protocolViolation(error.what), code: .protocolError)
+                end(.protocolViolation(error.reason), code: .protocolError)
             }
         case UInt8(ascii: "6"): break
         default: end(.protocolViolation("an unknown packet type"), code: .protocolError)
@@ -107,13 +107,13 @@ final class ConnectionHandler: ChannelInboundHandler {
             end(.protocolViolation("an unexpected or invalid opening packet"), code: .protocolError)
             return
         }
-        silence = .milliseconds(opening.pingInterval + opening.pingTimeout)
+        silenceLimit = .milliseconds(opening.pingInterval + opening.pingTimeout)
         waitForPing()
         state = .joining
         write(.text, ByteBuffer(bytes: Data("40".utf8) + auth))
     }
 
-    private func take(_ packet: Packet) {
+    private func handle(_ packet: Packet) {
         switch (packet, state) {
         case (.connected(let id), .joining):
             state = .joined
@@ -124,8 +124,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         case (.disconnect, _): end(.byServer)
         case (.event(let event), .joined):
             if source.yield(event) == .stopProducing { isPaused = true }
-        case (.acknowledgement(let number, let answer), .joined):
-            pendingAcknowledgements.removeValue(forKey: number)?.succeed(answer)
+        case (.acknowledgement(let number, let acknowledgement), .joined):
+            pendingAcknowledgements.removeValue(forKey: number)?.succeed(acknowledgement)
         default: end(.protocolViolation("an unexpected packet"), code: .protocolError)
         }
     }
@@ -133,7 +133,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Restarts the timer that ends the connection if the server's announced ping does not arrive.
     private func waitForPing() {
         silenceTimer?.cancel()
-        silenceTimer = context?.eventLoop.assumeIsolated().scheduleTask(in: silence) { self.end(.silent, code: nil) }
+        silenceTimer = context?.eventLoop.assumeIsolated().scheduleTask(in: silenceLimit) {
+            self.end(.silent, code: nil)
+        }
     }
 
     // MARK: Back-pressure
@@ -152,40 +154,40 @@ final class ConnectionHandler: ChannelInboundHandler {
     // MARK: Sending
 
     /// Sends a packet; the promise succeeds when it was written to the socket.
-    func say(_ type: Character, _ number: Int?, _ items: [Data], _ promise: EventLoopPromise<Void>?) {
+    func send(_ type: Character, _ number: Int?, _ items: [Data], _ promise: EventLoopPromise<Void>?) {
         let text = Packet.text(type, number, items)
         guard state == .joined else { return refuse(.closed(closing ?? .byClient), promise) }
         guard text.count <= maximumMessage else { return refuse(.messageTooLarge, promise) }
-        guard waiting + text.count <= maximumQueue, let context else { return refuse(.tooMuchWaiting, promise) }
-        waiting += text.count
+        guard queuedBytes + text.count <= maximumQueue, let context else { return refuse(.tooMuchWaiting, promise) }
+        queuedBytes += text.count
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in self.waiting -= text.count }
+        written.futureResult.assumeIsolated().whenComplete { _ in self.queuedBytes -= text.count }
         written.futureResult.cascade(to: promise)
         write(.text, ByteBuffer(bytes: text), written)
     }
 
     /// Sends an event and waits for its acknowledgement.
-    func ask(_ items: [Data], timeout: TimeAmount, _ answer: AcknowledgementPromise) {
-        guard let context else { return answer.fail(SocketIOClientError.closed(closing ?? .byClient)) }
+    func request(_ items: [Data], timeout: TimeAmount, _ acknowledgement: AcknowledgementPromise) {
+        guard let context else { return acknowledgement.fail(SocketIOClientError.closed(closing ?? .byClient)) }
         guard pendingAcknowledgements.count < Self.maximumPendingAcknowledgements else {
-            return answer.fail(SocketIOClientError.tooMuchWaiting)
+            return acknowledgement.fail(SocketIOClientError.tooMuchWaiting)
         }
-        let number = asked
-        asked += 1
-        pendingAcknowledgements[number] = answer
+        let number = nextNumber
+        nextNumber += 1
+        pendingAcknowledgements[number] = acknowledgement
         let timer = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
             self.pendingAcknowledgements.removeValue(forKey: number)?.fail(SocketIOClientError.timedOut)
         }
-        answer.futureResult.whenComplete { _ in timer.cancel() }
+        acknowledgement.futureResult.whenComplete { _ in timer.cancel() }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenFailure {
             self.pendingAcknowledgements.removeValue(forKey: number)?.fail($0)
         }
-        say("2", number, items, written)
+        send("2", number, items, written)
     }
 
     /// Disconnects from the namespace and closes the connection.
-    func leave() {
+    func disconnect() {
         guard state != .closed else { return }
         if state == .joined { write(.text, ByteBuffer(string: "41")) }
         end(.byClient)

@@ -10,34 +10,34 @@ enum Packet: Hashable {
     case acknowledgement(Int, [Data])
 
     /// A violation of the protocol by the server.
-    struct Nonsense: Error, Hashable {
-        let what: String
+    struct Malformed: Error, Hashable {
+        let reason: String
     }
 
     /// Parses a packet from an Engine.IO message, without its leading `4`.
-    init(_ bytes: some Collection<UInt8>) throws(Nonsense) {
-        guard let type = bytes.first else { throw Nonsense(what: "an empty packet") }
+    init(_ bytes: some Collection<UInt8>) throws(Malformed) {
+        guard let type = bytes.first else { throw Malformed(reason: "an empty packet") }
         var rest = Array(bytes.dropFirst())
         // This client never connects to another namespace.
-        guard rest.first != UInt8(ascii: "/") else { throw Nonsense(what: "a packet for another namespace") }
+        guard rest.first != UInt8(ascii: "/") else { throw Malformed(reason: "a packet for another namespace") }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         let number = digits.isEmpty ? nil : Int(String(decoding: digits, as: UTF8.self))
         rest.removeFirst(digits.count)
         switch type {
         case UInt8(ascii: "0"):
             guard let id = Self.object(rest)["sid"] as? String else {
-                throw Nonsense(what: "a connection without an id")
+                throw Malformed(reason: "a connection without an id")
             }
             self = .connected(id)
         case UInt8(ascii: "1"): self = .disconnect
         case UInt8(ascii: "2"):
             let items = try Self.items(rest)
             guard let first = items.first, let name = Self.text(first) else {
-                throw Nonsense(what: "an event without a name")
+                throw Malformed(reason: "an event without a name")
             }
             self = .event(SocketIOEvent(name: name, arguments: Array(items.dropFirst()), acknowledgement: number))
         case UInt8(ascii: "3"):
-            guard let number else { throw Nonsense(what: "an acknowledgement without a number") }
+            guard let number else { throw Malformed(reason: "an acknowledgement without a number") }
             self = .acknowledgement(number, try Self.items(rest))
         case UInt8(ascii: "4"):
             let fields = Self.object(rest)
@@ -46,7 +46,7 @@ enum Packet: Hashable {
                 try? JSONSerialization.data(withJSONObject: $0, options: .fragmentsAllowed)
             }
             self = .refused(message: fields["message"] as? String ?? "", data: data)
-        default: throw Nonsense(what: "an unsupported packet type")
+        default: throw Malformed(reason: "an unsupported packet type")
         }
     }
 
@@ -72,9 +72,9 @@ enum Packet: Hashable {
     }
 
     /// Returns the elements of a JSON array, undecoded.
-    static func items(_ json: [UInt8]) throws(Nonsense) -> [Data] {
+    static func items(_ json: [UInt8]) throws(Malformed) -> [Data] {
         var scan = ArrayScan(json)
-        guard let items = scan.items() else { throw Nonsense(what: "arguments that are not an array") }
+        guard let items = scan.items() else { throw Malformed(reason: "arguments that are not an array") }
         return items
     }
 }
@@ -88,7 +88,7 @@ private struct ArrayScan {
     private var isText = false
     private var isEscaped = false
     private var start = 0
-    private var found: [Data] = []
+    private var elements: [Data] = []
 
     init(_ json: [UInt8]) {
         self.json = json
@@ -106,8 +106,8 @@ private struct ArrayScan {
         start = first + 1
         for index in start..<last where !step(json[index], index) { return nil }
         guard depth == 0, !isText else { return nil }
-        let isEmpty = found.isEmpty && json[start..<last].allSatisfy(Self.blanks.contains)
-        return isEmpty || take(upTo: last) ? found : nil
+        let isEmpty = elements.isEmpty && json[start..<last].allSatisfy(Self.blanks.contains)
+        return isEmpty || appendItem(upTo: last) ? elements : nil
     }
 
     private mutating func step(_ byte: UInt8, _ index: Int) -> Bool {
@@ -125,17 +125,17 @@ private struct ArrayScan {
         case UInt8(ascii: "\""): isText = true
         case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
         case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-        case UInt8(ascii: ",") where depth == 0: return take(upTo: index)
+        case UInt8(ascii: ",") where depth == 0: return appendItem(upTo: index)
         default: break
         }
         return depth >= 0
     }
 
-    private mutating func take(upTo end: Int) -> Bool {
+    private mutating func appendItem(upTo end: Int) -> Bool {
         let item = json[start..<end]
         start = end + 1
         guard !item.allSatisfy(Self.blanks.contains) else { return false }
-        found.append(Data(item))
+        elements.append(Data(item))
         return true
     }
 }

@@ -33,6 +33,7 @@ public final class SocketIOConnection: Sendable {
     ///   - endpoint: The server.
     ///   - auth: The handshake's `auth`, a JSON object.
     ///   - group: The event loops of the connection.
+    /// - Returns: The open connection.
     /// - Throws: ``SocketIOClientError``, or `CancellationError`.
     public static func connect(
         to endpoint: SocketIOEndpoint,
@@ -49,15 +50,16 @@ public final class SocketIOConnection: Sendable {
     ///   - arguments: The arguments, each as JSON.
     /// - Throws: ``SocketIOClientError``.
     public func emit(_ name: String, _ arguments: Data...) async throws {
-        try await say("2", nil, [Self.json(name)] + arguments)
+        try await send("2", nil, [Self.json(name)] + arguments)
     }
 
-    /// Emits an event and returns the arguments of its acknowledgement, each as JSON.
+    /// Emits an event and waits for its acknowledgement.
     ///
     /// - Parameters:
     ///   - name: The event's name.
     ///   - arguments: The arguments, each as JSON.
     ///   - timeout: How long to wait for the acknowledgement.
+    /// - Returns: The acknowledgement's arguments, each as JSON.
     /// - Throws: ``SocketIOClientError``. After `timedOut` or `closed`, the server may have processed the event.
     public func request(
         _ name: String,
@@ -65,9 +67,9 @@ public final class SocketIOConnection: Sendable {
         timeout: Duration = .seconds(10)
     ) async throws -> [Data] {
         let items = [Self.json(name)] + arguments
-        let answer = channel.eventLoop.makePromise(of: [Data].self)
-        channel.eventLoop.execute { self.handler.value.ask(items, timeout: TimeAmount(timeout), answer) }
-        return try await answer.futureResult.get()
+        let acknowledgement = channel.eventLoop.makePromise(of: [Data].self)
+        channel.eventLoop.execute { self.handler.value.request(items, timeout: TimeAmount(timeout), acknowledgement) }
+        return try await acknowledgement.futureResult.get()
     }
 
     /// Acknowledges an event; does nothing if the server requested no acknowledgement.
@@ -75,12 +77,12 @@ public final class SocketIOConnection: Sendable {
     /// - Throws: ``SocketIOClientError``.
     public func acknowledge(_ event: SocketIOEvent, _ arguments: Data...) async throws {
         guard let number = event.acknowledgement else { return }
-        try await say("3", number, arguments)
+        try await send("3", number, arguments)
     }
 
     /// Disconnects from the server and waits until the connection is closed.
     public func close() async {
-        channel.eventLoop.execute { self.handler.value.leave() }
+        channel.eventLoop.execute { self.handler.value.disconnect() }
         await closed()
     }
 
@@ -90,10 +92,10 @@ public final class SocketIOConnection: Sendable {
         try? await channel.closeFuture.get()
     }
 
-    private func say(_ type: Character, _ number: Int?, _ items: [Data]) async throws {
-        let said = channel.eventLoop.makePromise(of: Void.self)
-        channel.eventLoop.execute { self.handler.value.say(type, number, items, said) }
-        try await said.futureResult.get()
+    private func send(_ type: Character, _ number: Int?, _ items: [Data]) async throws {
+        let written = channel.eventLoop.makePromise(of: Void.self)
+        channel.eventLoop.execute { self.handler.value.send(type, number, items, written) }
+        try await written.futureResult.get()
     }
 
     private static func json(_ name: String) -> Data {

@@ -37,8 +37,8 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
 
         /// Returns the delay after a number of failures: 50 to 100 % of the full delay, by `chance` from 0 to 1.
         func pause(after failures: Int, chance: Double) -> Duration {
-            let whole = Swift.min(shortest * (1 << Swift.min(failures - 1, 16)), longest)
-            return whole * (0.5 + chance / 2)
+            let full = Swift.min(shortest * (1 << Swift.min(failures - 1, 16)), longest)
+            return full * (0.5 + chance / 2)
         }
     }
 
@@ -92,7 +92,7 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
         ///
         /// - Throws: Any error of `auth` except ``SocketIOClientError`` and `CancellationError`.
         public mutating func next() async throws -> SocketIOConnection? {
-            await leaveCurrent()
+            await closeCurrent()
             while !Task.isCancelled {
                 do {
                     if failures > 0 {
@@ -112,7 +112,7 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
             return nil
         }
 
-        private mutating func leaveCurrent() async {
+        private mutating func closeCurrent() async {
             guard let (connection, since) = current else { return }
             current = nil
             await connection.close()

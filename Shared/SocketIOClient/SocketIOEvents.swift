@@ -34,12 +34,12 @@ public struct SocketIOEvents: AsyncSequence, Sendable {
     private let producer: Producer
 
     static func make(_ reading: Reading) -> (events: SocketIOEvents, source: Source) {
-        let made = Producer.makeSequence(
+        let created = Producer.makeSequence(
             backPressureStrategy: .init(lowWatermark: 128, highWatermark: 1_024),
             finishOnDeinit: true,
             delegate: reading
         )
-        return (SocketIOEvents(producer: made.sequence), made.source)
+        return (SocketIOEvents(producer: created.sequence), created.source)
     }
 
     /// Returns an iterator over the events.

@@ -51,8 +51,8 @@ public final class TLSRecordBatcher: ChannelOutboundHandler {
         isFlushDue = true
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.execute {
-            let (filler, context) = bound.value
-            if filler.isFlushDue { filler.send(in: context) }
+            let (batcher, context) = bound.value
+            if batcher.isFlushDue { batcher.send(in: context) }
         }
     }
 

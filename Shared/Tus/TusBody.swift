@@ -15,7 +15,7 @@ public struct TusBody: AsyncSequence, Sendable {
     /// The value of `Content-Length`.
     let announced: Int64?
     /// The number of bytes that the upload lacks.
-    let room: Int64
+    let remaining: Int64
     /// The length of the whole upload, for the error.
     let limit: Int64
     let checksum: TusChecksum?
@@ -41,7 +41,7 @@ public struct TusBody: AsyncSequence, Sendable {
         public mutating func next() async throws -> ByteBuffer? {
             guard !hasEnded, let next = await received() else { return try end() }
             received += Int64(next.readableBytes)
-            guard received <= body.room else { throw TusError.tooLarge(limit: body.limit) }
+            guard received <= body.remaining else { throw TusError.tooLarge(limit: body.limit) }
             checksum?.feed(next)
             return next
         }

@@ -48,13 +48,13 @@ public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
 
     /// Adds the routes of uploads: POST, HEAD, PATCH and DELETE.
     public func add(to router: some RouterMethods<Context>) {
-        let (all, one) = (RouterPath(path), RouterPath("\(path)/:id"))
-        router.on(all, method: .post) { try await answer($0, $1, create) }
-        router.on(one, method: .head) { try await answer($0, $1, show) }
-        router.on(one, method: .patch) { try await answer($0, $1, append) }
-        router.on(one, method: .delete) { try await answer($0, $1, remove) }
+        let (collection, item) = (RouterPath(path), RouterPath("\(path)/:id"))
+        router.on(collection, method: .post) { try await respond($0, $1, create) }
+        router.on(item, method: .head) { try await respond($0, $1, show) }
+        router.on(item, method: .patch) { try await respond($0, $1, append) }
+        router.on(item, method: .delete) { try await respond($0, $1, remove) }
         // For clients that can send only GET and POST.
-        router.on(one, method: .post) { try await answer($0, $1, override) }
+        router.on(item, method: .post) { try await respond($0, $1, override) }
     }
 
     /// Adds the OPTIONS routes, which describe the supported protocol and need no authentication.
@@ -128,7 +128,7 @@ extension TusRoutes {
     /// Runs an action.
     ///
     /// Every response has the protocol version; the error for an unsupported one lists the supported version.
-    private func answer(
+    private func respond(
         _ request: Request,
         _ context: Context,
         _ act: (Request, Context) async throws -> Response
@@ -186,7 +186,7 @@ extension TusRoutes {
         TusBody(
             bytes: request.body,
             announced: try request.number(.contentLength),
-            room: upload.length - upload.offset,
+            remaining: upload.length - upload.offset,
             limit: upload.length,
             checksum: checksum
         )

@@ -16,6 +16,7 @@ public protocol TusStore<Owner>: Sendable {
     ///   - creation: The length and metadata.
     ///   - owner: The owner, the only client that may access the upload.
     /// - Returns: The upload, with offset 0.
+    /// - Throws: ``TusError``, or an error of the store.
     func create(_ creation: TusCreation, by owner: Owner) async throws -> TusUpload
 
     /// Returns an existing upload.

@@ -67,57 +67,63 @@ public struct RelyingParty: Sendable {
     /// Verifies the creation of a credential.
     ///
     /// - Parameters:
-    ///   - answer: The browser's response.
+    ///   - registration: The browser's response.
     ///   - challenge: The issued challenge, in base64url; it must not have been used before.
+    /// - Returns: The credential to store.
     /// - Throws: `WebAuthnError`.
-    public func register(_ answer: RegistrationResponse, challenge: String) throws -> NewCredential {
-        guard answer.type == "public-key", answer.id == answer.rawId else { throw WebAuthnError.malformed("id") }
-        try check(answer.response.clientDataJSON.bytes, type: "webauthn.create", challenge: challenge)
-        guard let object = try? CBORDecoder.decode(answer.response.attestationObject.bytes),
+    public func register(_ registration: RegistrationResponse, challenge: String) throws -> NewCredential {
+        guard registration.type == "public-key", registration.id == registration.rawId else {
+            throw WebAuthnError.malformed("id")
+        }
+        try check(registration.response.clientDataJSON.bytes, type: "webauthn.create", challenge: challenge)
+        guard let object = try? CBORDecoder.decode(registration.response.attestationObject.bytes),
             let format = object["fmt"]?.text, let statement = object["attStmt"]?.map,
             let authData = object["authData"]?.bytes
         else { throw WebAuthnError.malformed("attestationObject") }
         let data = try AuthenticatorData(authData)
         try check(data)
-        guard let made = data.credential else { throw WebAuthnError.malformed("attestationObject") }
-        guard made.id == answer.rawId.bytes else { throw WebAuthnError.wrongCredential }
-        guard let key = try? COSEKey(bytes: made.publicKey) else { throw WebAuthnError.unsupportedKey }
-        let signed = authData + SHA256.hash(data: answer.response.clientDataJSON.bytes)
+        guard let credential = data.credential else { throw WebAuthnError.malformed("attestationObject") }
+        guard credential.id == registration.rawId.bytes else { throw WebAuthnError.wrongCredential }
+        guard let key = try? COSEKey(bytes: credential.publicKey) else { throw WebAuthnError.unsupportedKey }
+        let signed = authData + SHA256.hash(data: registration.response.clientDataJSON.bytes)
         try Self.check(format, CBORValue.map(statement), of: key, signed: signed)
         return NewCredential(
-            id: made.id,
-            publicKey: made.publicKey,
+            id: credential.id,
+            publicKey: credential.publicKey,
             signCount: data.signCount,
             isBackupEligible: data.isBackupEligible,
             isBackedUp: data.isBackedUp,
-            transports: (answer.response.transports ?? []).prefix(8).filter { (1...32).contains($0.utf8.count) }
+            transports: (registration.response.transports ?? []).prefix(8).filter { (1...32).contains($0.utf8.count) }
         )
     }
 
     /// Verifies a sign-in.
     ///
     /// - Parameters:
-    ///   - answer: The browser's response.
+    ///   - authentication: The browser's response.
     ///   - challenge: The issued challenge, in base64url; it must not have been used before.
     ///   - credential: The stored credential with the response's id.
+    /// - Returns: The new values to store with the credential.
     /// - Throws: `WebAuthnError`.
     public func authenticate(
-        _ answer: AuthenticationResponse,
+        _ authentication: AuthenticationResponse,
         challenge: String,
         by credential: KnownCredential
     ) throws -> Assertion {
-        guard answer.type == "public-key", answer.id == answer.rawId else { throw WebAuthnError.malformed("id") }
-        guard answer.rawId.bytes == credential.id else { throw WebAuthnError.wrongCredential }
-        if let handle = answer.response.userHandle, handle.bytes != credential.userHandle {
+        guard authentication.type == "public-key", authentication.id == authentication.rawId else {
+            throw WebAuthnError.malformed("id")
+        }
+        guard authentication.rawId.bytes == credential.id else { throw WebAuthnError.wrongCredential }
+        if let handle = authentication.response.userHandle, handle.bytes != credential.userHandle {
             throw WebAuthnError.wrongCredential
         }
-        try check(answer.response.clientDataJSON.bytes, type: "webauthn.get", challenge: challenge)
-        let authData = answer.response.authenticatorData.bytes
+        try check(authentication.response.clientDataJSON.bytes, type: "webauthn.get", challenge: challenge)
+        let authData = authentication.response.authenticatorData.bytes
         let data = try AuthenticatorData(authData)
         try check(data)
         guard let key = try? COSEKey(bytes: credential.publicKey) else { throw WebAuthnError.unsupportedKey }
-        let signed = authData + SHA256.hash(data: answer.response.clientDataJSON.bytes)
-        guard key.isValid(signature: answer.response.signature.bytes, for: signed) else {
+        let signed = authData + SHA256.hash(data: authentication.response.clientDataJSON.bytes)
+        guard key.isValid(signature: authentication.response.signature.bytes, for: signed) else {
             throw WebAuthnError.wrongSignature
         }
         // Credentials that are copied to other devices have no counter and send 0 (section 6.1.1).

@@ -4,7 +4,7 @@ import CZlib
 final class Deflater {
     // zlib's state points to the stream, which therefore must not move.
     private let stream: UnsafeMutablePointer<z_stream>
-    private let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
+    private let outputBuffer = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 65_536)
 
     init(level: Int32) throws(ZipArchive.Failure) {
         stream = .allocate(capacity: 1)
@@ -27,11 +27,11 @@ final class Deflater {
         // Has no effect if the initialisation failed.
         deflateEnd(stream)
         stream.deallocate()
-        room.deallocate()
+        outputBuffer.deallocate()
     }
 
     /// Compresses bytes; the result may be empty, because zlib buffers output.
-    func take(_ bytes: [UInt8]) throws(ZipArchive.Failure) -> [UInt8] { try run(bytes, Z_NO_FLUSH) }
+    func compress(_ bytes: [UInt8]) throws(ZipArchive.Failure) -> [UInt8] { try run(bytes, Z_NO_FLUSH) }
 
     /// Returns the remaining output.
     func finish() throws(ZipArchive.Failure) -> [UInt8] { try run([], Z_FINISH) }
@@ -49,11 +49,11 @@ final class Deflater {
             stream.pointee.avail_in = UInt32(input.count)
             var code = Z_OK
             repeat {
-                stream.pointee.next_out = room.baseAddress
-                stream.pointee.avail_out = UInt32(room.count)
+                stream.pointee.next_out = outputBuffer.baseAddress
+                stream.pointee.avail_out = UInt32(outputBuffer.count)
                 code = deflate(stream, flush)
-                let made = room.count - Int(stream.pointee.avail_out)
-                output.append(contentsOf: UnsafeBufferPointer(rebasing: room[..<made]))
+                let count = outputBuffer.count - Int(stream.pointee.avail_out)
+                output.append(contentsOf: UnsafeBufferPointer(rebasing: outputBuffer[..<count]))
                 // Unused output space means that all output was produced.
             } while code == Z_OK && (stream.pointee.avail_in > 0 || stream.pointee.avail_out == 0 || flush == Z_FINISH)
             stream.pointee.next_in = nil

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// var archive = ZipArchive()
-/// send(try archive.begin("notes/today.txt", modified: ZipTime(secondsSince1970: now)))
+/// send(try archive.begin("notes/today.txt", modified: ZipTime(secondsSince1970: 1_800_000_000)))
 /// send(try archive.write("Hello".utf8))
 /// send(try archive.end())
 /// send(try archive.finish())
@@ -47,12 +47,13 @@ public struct ZipArchive: ~Copyable {
     /// Creates an empty archive.
     public init() {}
 
-    /// Begins a file; returns its header.
+    /// Begins a file.
     ///
     /// - Parameters:
     ///   - name: The path in the archive, with `/` between folders; at most 1,024 bytes.
     ///   - modified: The time of the last change.
     ///   - packing: The compression of the content.
+    /// - Returns: The next bytes of the archive.
     ///
     /// - Throws: ``Failure/unusableName(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``.
     public mutating func begin(
@@ -80,7 +81,7 @@ public struct ZipArchive: ~Copyable {
             throw .entryTooLarge(String(decoding: entry.name, as: UTF8.self))
         }
         entry.checksum = Deflater.checksum(of: bytes, after: entry.checksum)
-        let packed = try deflater.take(bytes)
+        let packed = try deflater.compress(bytes)
         entry.compressedSize += UInt64(packed.count)
         current = entry
         return count(packed)

@@ -106,7 +106,7 @@ struct FileHead {
     }
 
     func contains(_ text: String, before end: Int) -> Bool {
-        let wanted = Array(text.utf8)
-        return (0..<min(end, count)).contains { has(wanted, at: $0) }
+        let pattern = Array(text.utf8)
+        return (0..<min(end, count)).contains { has(pattern, at: $0) }
     }
 }

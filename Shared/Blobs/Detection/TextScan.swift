@@ -23,7 +23,7 @@ struct TextScan: Sendable {
                 }
                 guard index < bytes.count else { return }
             }
-            guard take(bytes[index]) else {
+            guard accept(bytes[index]) else {
                 hasFailed = true
                 return
             }
@@ -31,7 +31,7 @@ struct TextScan: Sendable {
         }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func accept(_ byte: UInt8) -> Bool {
         if missing > 0 {
             guard next.contains(byte) else { return false }
             missing -= 1

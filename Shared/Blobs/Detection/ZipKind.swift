@@ -23,8 +23,8 @@ enum ZipKind {
             if head.has("mimetype", at: name) {
                 let content = name + 8 + Int(head[start + 28])
                 // The longest first, since a type may be a prefix of another.
-                let known = named.sorted { $0.utf8.count > $1.utf8.count }
-                if let type = known.first(where: { head.has($0, at: content) }) { return type }
+                let types = named.sorted { $0.utf8.count > $1.utf8.count }
+                if let type = types.first(where: { head.has($0, at: content) }) { return type }
             }
             if let type = office.first(where: { head.has($0.key, at: name) }) { return type.value }
         }

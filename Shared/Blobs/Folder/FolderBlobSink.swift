@@ -5,17 +5,17 @@ final class FolderBlobSink: BlobSink {
     private let file: TemporaryFile
     private let blocking: BlockingWork
     private var buffered = ByteBuffer()
-    private var tally: BlobInspector
+    private var inspector: BlobInspector
 
     init(file: TemporaryFile, limit: Int64, blocking: BlockingWork) {
         self.file = file
         self.blocking = blocking
-        tally = BlobInspector(limit: limit)
+        inspector = BlobInspector(limit: limit)
     }
 
     func write(_ bytes: ByteBuffer) async throws {
         // After the end, the descriptor's number may belong to another file.
-        try tally.take(bytes)
+        try inspector.inspect(bytes)
         let isLarge = bytes.readableBytes >= BlobLimits.piece
         // Earlier bytes are written first.
         if isLarge || buffered.readableBytes + bytes.readableBytes > BlobLimits.buffered { try await flush() }
@@ -27,14 +27,14 @@ final class FolderBlobSink: BlobSink {
     }
 
     func finish() async throws -> StoredBlob {
-        let stored = try tally.end()
+        let stored = try inspector.end()
         try await flush()
         return stored
     }
 
     /// Rejects all further writes.
     func close() {
-        tally.close()
+        inspector.close()
     }
 
     private func flush() async throws {
@@ -47,7 +47,7 @@ final class FolderBlobSink: BlobSink {
         do {
             try await blocking { [file] in try file.append(bytes) }
         } catch {
-            tally.close()
+            inspector.close()
             throw error
         }
     }

@@ -13,13 +13,13 @@ struct S3XMLText {
 
     /// Returns the elements with this name, in order.
     func all(_ name: String) -> [S3XMLText] {
-        var found: [S3XMLText] = []
+        var elements: [S3XMLText] = []
         var rest = text
         while let (content, after) = element(name, in: rest) {
-            found.append(S3XMLText(content))
+            elements.append(S3XMLText(content))
             rest = after
         }
-        return found
+        return elements
     }
 
     /// Returns whether the document contains an element with this name.

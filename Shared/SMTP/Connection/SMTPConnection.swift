@@ -102,7 +102,9 @@ struct SMTPConnection: Sendable {
     func encrypt(by tls: NIOSSLContext) async throws {
         let configuration = configuration
         try await channel.eventLoop.submit { [handler, channel] in
-            guard handler.value.isSilent else { throw SMTPError.insecure("data arrived before encryption began") }
+            guard handler.value.hasNoPendingData else {
+                throw SMTPError.insecure("data arrived before encryption began")
+            }
             let encryption = try Self.encryption(of: configuration, by: tls)
             try channel.pipeline.syncOperations.addHandler(encryption, position: .first)
         }.get()

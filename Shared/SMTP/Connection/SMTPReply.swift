@@ -37,7 +37,7 @@ struct SMTPReplyParser {
     /// Parses a line without its line end; returns the reply after its last line.
     ///
     /// - Throws: `SMTPError.notSMTP`.
-    mutating func take(_ line: some Collection<UInt8>) throws -> SMTPReply? {
+    mutating func parse(_ line: some Collection<UInt8>) throws -> SMTPReply? {
         let bytes = Array(line)
         guard bytes.count >= 3, let code = Int(String(decoding: bytes.prefix(3), as: UTF8.self)),
             (200..<600).contains(code), self.code == nil || self.code == code, lines.count < Self.maximumLines

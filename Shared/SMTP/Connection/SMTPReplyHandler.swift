@@ -39,14 +39,14 @@ final class SMTPReplyHandler: ChannelInboundHandler {
     ///
     /// This must hold before TLS starts: otherwise data that an attacker injected would count as sent by the server
     /// (CVE-2011-0411).
-    var isSilent: Bool { early == nil && buffer.readableBytes == 0 && !parser.isInside && failure == nil }
+    var hasNoPendingData: Bool { early == nil && buffer.readableBytes == 0 && !parser.isInside && failure == nil }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = Self.unwrapInboundIn(data)
         buffer.writeBuffer(&bytes)
         do {
             while let line = nextLine() {
-                guard let reply = try parser.take(line) else { continue }
+                guard let reply = try parser.parse(line) else { continue }
                 try deliver(reply)
             }
             guard buffer.readableBytes <= SMTPReplyParser.maximumLine else { throw SMTPError.notSMTP }

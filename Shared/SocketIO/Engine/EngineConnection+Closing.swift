@@ -40,7 +40,7 @@ extension EngineConnection {
     private func closeStream(_ style: ClosingStyle) {
         switch style {
         case .abrupt: webSocket?.abort()
-        case .graceful, .requestedByClient: webSocket?.finish(outbox.take())
+        case .graceful, .requestedByClient: webSocket?.finish(outbox.drain())
         }
         webSocket = nil
         outbox = Outbox()
@@ -49,10 +49,10 @@ extension EngineConnection {
     private func closePolling(_ reason: DisconnectReason, _ style: ClosingStyle) {
         endProbe()
         let isFault = reason == .parseError || reason == .transportError || reason == .forcedServerClose
-        polling?.post?.exchange.answer(isFault ? .error(.badRequest) : .ok)
+        polling?.post?.exchange.respond(isFault ? .error(.badRequest) : .ok)
         polling?.post = nil
         let last = PollingPacket.text(ByteBuffer(string: style == .requestedByClient ? "6" : "1"))
-        if let poll = polling?.takePoll() {
+        if let poll = polling?.dequeuePoll() {
             polling?.append(last)
             respondLast(poll)
         } else if style == .requestedByClient {

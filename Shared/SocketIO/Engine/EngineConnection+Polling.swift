@@ -6,9 +6,9 @@ extension EngineConnection {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         case .polling where polling?.poll != nil:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
             closeNow(.transportError)
         case .polling:
             polling?.poll = exchange
@@ -18,9 +18,9 @@ extension EngineConnection {
             polling?.append(last)
             respondLast(exchange)
         case .streaming:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
         case .closed:
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         }
     }
 
@@ -29,32 +29,32 @@ extension EngineConnection {
     /// Answers a closing client's last poll with all queued packets, and removes the connection.
     func respondLast(_ exchange: PendingRequest) {
         var packets: [PollingPacket] = []
-        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets(for: revision) ?? [] }
-        exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
+        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.dequeuePackets(for: revision) ?? [] }
+        exchange.respond(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
         forget()
     }
 
     func flushPolling() {
         guard let waiting = polling, !waiting.queue.isEmpty else { return }
-        guard let exchange = polling?.takePoll() else {
+        guard let exchange = polling?.dequeuePoll() else {
             if waiting.queuedBytes > core.configuration.limits.bufferedBytes { closeNow(.transportError, .abrupt) }
             return
         }
-        let packets = polling?.takePackets(for: revision) ?? []
-        exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
+        let packets = polling?.dequeuePackets(for: revision) ?? []
+        exchange.respond(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
     }
 
     func post(_ exchange: PendingRequest, _ body: ByteBuffer, _ lease: PayloadLease?, isBinary: Bool) {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         case .polling where polling?.post != nil || isBinary && revision == .four:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
             closeNow(.transportError)
         case .polling:
             guard isBinary || UTF8Check.isWellFormed(body) else {
-                exchange.answer(.error(.badRequest))
+                exchange.respond(.error(.badRequest))
                 return closeNow(.parseError)
             }
             let packets = core.configuration.limits.packets
@@ -62,9 +62,9 @@ extension EngineConnection {
             polling?.post = PollingTransport.Post(exchange: exchange, reader: reader, lease: lease)
             continuePost()
         case .streaming:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
         case .leaving, .closed:
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         }
     }
 
@@ -79,7 +79,7 @@ extension EngineConnection {
                 // Enqueued after the callback's own calls: one may put reading on hold or close the connection.
                 loop.perform { self.continuePost() }
             } else {
-                polling?.post?.exchange.answer(.ok)
+                polling?.post?.exchange.respond(.ok)
                 polling?.post = nil
             }
         } catch {

@@ -5,11 +5,11 @@ extension EngineConnection {
     func receive(_ packet: PollingPacket) {
         switch packet {
         case .text(let text): receive(text: text)
-        case .binary(let bytes): take(.binary(bytes))
+        case .binary(let bytes): deliver(.binary(bytes))
         }
     }
 
-    private func take(_ message: EngineMessage) {
+    private func deliver(_ message: EngineMessage) {
         loop.exclusively { handler.received(message, from: self) }
     }
 
@@ -17,7 +17,7 @@ extension EngineConnection {
         var text = text
         guard let type: UInt8 = text.readInteger() else { return closeNow(.parseError) }
         switch type {
-        case UInt8(ascii: "4"): take(.text(text))
+        case UInt8(ascii: "4"): deliver(.text(text))
         case UInt8(ascii: "2"): receivePing()
         case UInt8(ascii: "3"): receivePong()
         case UInt8(ascii: "1"): closeNow(.transportClose, .requestedByClient)
@@ -49,7 +49,7 @@ extension EngineConnection {
         var text = base64
         if revision == .three, text.readInteger() != UInt8(ascii: "4") { return closeNow(.parseError) }
         guard let bytes = Base64.decode(text) else { return closeNow(.parseError) }
-        take(.binary(bytes))
+        deliver(.binary(bytes))
     }
 
     /// Handles a message from the connection's WebSocket, or from one that probes for an upgrade.
@@ -62,7 +62,7 @@ extension EngineConnection {
             receive(text: text)
         case .binary(var bytes):
             if revision == .three, bytes.readInteger() != UInt8(4) { return closeNow(.parseError) }
-            take(.binary(bytes))
+            deliver(.binary(bytes))
         }
     }
 

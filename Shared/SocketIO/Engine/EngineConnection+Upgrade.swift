@@ -24,7 +24,7 @@ extension EngineConnection {
         guard webSocket === polling?.probe?.webSocket else { return webSocket.finish() }
         switch message {
         case .text(let text) where text == ByteBuffer(string: "2probe"):
-            polling?.probe?.wasAsked = true
+            polling?.probe?.isConfirmed = true
             webSocket.write(.frame(.text, ByteBuffer(string: "3probe")))
             respondNoop(loop.eventLoop.now)
         case .text(let text) where text == ByteBuffer(string: "5"):
@@ -36,10 +36,10 @@ extension EngineConnection {
 
     /// Answers a waiting poll with a noop, so that the client can continue the upgrade.
     func respondNoop(_ now: NIODeadline) {
-        guard case .polling = stage, let probe = polling?.probe, probe.wasAsked, polling?.poll != nil else { return }
+        guard case .polling = stage, let probe = polling?.probe, probe.isConfirmed, polling?.poll != nil else { return }
         if now >= probe.noopAt {
             let noop = PollingPacket.text(ByteBuffer(string: "6"))
-            polling?.takePoll()?.answer(.packets([noop], revision: revision, acceptsBinary: false))
+            polling?.dequeuePoll()?.respond(.packets([noop], revision: revision, acceptsBinary: false))
             polling?.probe?.noopAt = now + Self.noopInterval
         } else {
             loop.wheel.watch(self)
@@ -55,8 +55,8 @@ extension EngineConnection {
     private func upgrade(to webSocket: WebSocketHandler) {
         guard var polling else { return }
         let noop = PollingPacket.text(ByteBuffer(string: "6"))
-        polling.takePoll()?.answer(.packets([noop], revision: revision, acceptsBinary: false))
-        polling.post?.exchange.answer(.ok)
+        polling.dequeuePoll()?.respond(.packets([noop], revision: revision, acceptsBinary: false))
+        polling.post?.exchange.respond(.ok)
         stage = .streaming
         self.webSocket = webSocket
         self.polling = nil

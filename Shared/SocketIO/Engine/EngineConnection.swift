@@ -196,7 +196,7 @@ public final class EngineConnection: @unchecked Sendable {
     private func flushStream() {
         guard let webSocket, !outbox.isEmpty else { return }
         if webSocket.isWritable {
-            webSocket.write(outbox.take())
+            webSocket.write(outbox.drain())
         } else if outbox.bytes > core.configuration.limits.bufferedBytes {
             // The client missed events; it must request them after it reconnects.
             closeNow(.transportError, .abrupt)

@@ -27,10 +27,10 @@ final class EngineCore: Sendable {
 
     func loop(for eventLoop: any EventLoop) -> EngineLoop {
         loops.withLock { loops in
-            if let known = loops.first(where: { $0.eventLoop === eventLoop }) { return known }
-            let made = EngineLoop(eventLoop: eventLoop, step: step)
-            loops.append(made)
-            return made
+            if let existing = loops.first(where: { $0.eventLoop === eventLoop }) { return existing }
+            let created = EngineLoop(eventLoop: eventLoop, step: step)
+            loops.append(created)
+            return created
         }
     }
 

@@ -50,7 +50,7 @@ final class EngineLoop: @unchecked Sendable {
     func send(_ command: LoopCommand) {
         Locks.assertNoneHeld("send to an event loop")
         if eventLoop.inEventLoop {
-            takeCommands()
+            dequeueCommands()
             pending.append(command)
             runCommands()
             return
@@ -87,11 +87,11 @@ final class EngineLoop: @unchecked Sendable {
         guard depth == 0, !isUpToDate else { return }
         depth = 1
         defer { depth = 0 }
-        takeCommands()
+        dequeueCommands()
         while let command = pending.popFirst() { read(command) }
     }
 
-    private func takeCommands() {
+    private func dequeueCommands() {
         guard hasCommands.load(ordering: .acquiring) else { return }
         hasCommands.store(false, ordering: .relaxed)
         pending += commandQueue.withLock { commandQueue in

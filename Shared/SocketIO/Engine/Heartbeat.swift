@@ -41,7 +41,7 @@ extension EngineConnection: Timed {
         var next = isPingNext ? heartbeat.deadline - core.step : heartbeat.deadline
         if let connectBy { next = min(next, connectBy) }
         if let probe = polling?.probe {
-            next = min(next, probe.wasAsked && polling?.poll != nil ? probe.noopAt : probe.deadline)
+            next = min(next, probe.isConfirmed && polling?.poll != nil ? probe.noopAt : probe.deadline)
         }
         return next
     }
@@ -76,7 +76,7 @@ extension EngineConnection: Timed {
         guard let probe = polling?.probe else { return }
         if now >= probe.deadline {
             endProbe()
-        } else if probe.wasAsked, now >= probe.noopAt {
+        } else if probe.isConfirmed, now >= probe.noopAt {
             respondNoop(now)
         }
     }

@@ -49,20 +49,20 @@ struct Outbox: Sendable {
 
     private mutating func withOwnLast(adding count: Int, _ body: (inout ByteBuffer) -> Void) {
         if more.isEmpty {
-            if !ownsLast { first = Self.copy(first, room: count) }
+            if !ownsLast { first = Self.copy(first, adding: count) }
             body(&first)
         } else {
-            if !ownsLast { more[more.count - 1] = Self.copy(more[more.count - 1], room: count) }
+            if !ownsLast { more[more.count - 1] = Self.copy(more[more.count - 1], adding: count) }
             body(&more[more.count - 1])
         }
         ownsLast = true
     }
 
-    private static func copy(_ shared: ByteBuffer, room: Int) -> ByteBuffer {
-        var own = ByteBuffer()
-        own.reserveCapacity(max(512, shared.readableBytes + room))
-        own.writeImmutableBuffer(shared)
-        return own
+    private static func copy(_ shared: ByteBuffer, adding count: Int) -> ByteBuffer {
+        var copy = ByteBuffer()
+        copy.reserveCapacity(max(512, shared.readableBytes + count))
+        copy.writeImmutableBuffer(shared)
+        return copy
     }
 
     /// Calls the closure for each buffer, in order.
@@ -75,7 +75,7 @@ struct Outbox: Sendable {
     /// Returns the content and empties the outbox.
     ///
     /// The caller writes only afterwards, because writing may re-enter the outbox.
-    mutating func take() -> Outbox {
+    mutating func drain() -> Outbox {
         defer { self = Outbox() }
         return self
     }

@@ -12,11 +12,11 @@ final class PendingRequest: @unchecked Sendable {
         self.gate = gate
     }
 
-    func answer(_ answer: EngineResponse) {
+    func respond(_ response: EngineResponse) {
         if eventLoop.inEventLoop {
-            gate?.answer(self, answer)
+            gate?.complete(self, with: response)
         } else {
-            eventLoop.execute { self.gate?.answer(self, answer) }
+            eventLoop.execute { self.gate?.complete(self, with: response) }
         }
     }
 }

@@ -12,7 +12,7 @@ struct PollingTransport {
     /// An upgrade in progress.
     struct Probe {
         let webSocket: WebSocketHandler
-        var wasAsked = false
+        var isConfirmed = false
         let deadline: NIODeadline
         /// The earliest time to answer an empty poll with a noop, so that the client can stop polling.
         var noopAt: NIODeadline
@@ -46,7 +46,7 @@ struct PollingTransport {
     ///
     /// Revision 3 counts lengths in UTF-16 units, python-engineio 3 in characters; they differ outside the basic plane.
     /// The last packet of a response tolerates a length that is too large, so such a packet ends the response.
-    mutating func takePackets(for revision: EngineRevision) -> [PollingPacket] {
+    mutating func dequeuePackets(for revision: EngineRevision) -> [PollingPacket] {
         var packets: [PollingPacket] = []
         for packet in queue.prefix(Self.packetsPerResponse) {
             packets.append(packet)
@@ -58,7 +58,7 @@ struct PollingTransport {
     }
 
     /// Returns the waiting poll and clears it.
-    mutating func takePoll() -> PendingRequest? {
+    mutating func dequeuePoll() -> PendingRequest? {
         defer { poll = nil }
         return poll
     }

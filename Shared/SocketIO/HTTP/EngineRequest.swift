@@ -11,7 +11,7 @@ struct EngineRequest {
     private static let none = EngineRevision.four
 
     /// Returns whether the request's path is the server's path.
-    static func isMeant(_ uri: String, path: String) -> Bool {
+    static func matches(_ uri: String, path: String) -> Bool {
         let uri = uri.utf8
         if uri.starts(with: path.utf8) { return true }
         // Some clients omit the trailing slash.
@@ -27,16 +27,16 @@ struct EngineRequest {
         self.head = head
         session = query["sid"]
         wantsBase64 = query["b64"].map { $0 == "1" || $0 == "true" } ?? false
-        let asksUpgrade = WebSocketHandshake.isAsked(head)
+        let requestsUpgrade = WebSocketHandshake.isRequested(head)
         switch query["transport"] {
         case "websocket": isWebSocket = true
-        case "polling" where configuration.allowsPolling && !asksUpgrade: isWebSocket = false
+        case "polling" where configuration.allowsPolling && !requestsUpgrade: isWebSocket = false
         case "polling" where configuration.allowsPolling: throw .badRequest
         default: throw .unknownTransport
         }
         if session == nil {
             guard head.method == .GET else { throw .badHandshakeMethod }
-            if isWebSocket && !asksUpgrade { throw .badRequest }
+            if isWebSocket && !requestsUpgrade { throw .badRequest }
             guard let number = query["EIO"], number == "3" || number == "4",
                 let revision = Int(number).flatMap(EngineRevision.init), configuration.revisions.contains(revision)
             else { throw .unsupportedRevision }

@@ -33,8 +33,8 @@ struct OriginPolicy: Sendable {
     func addPreflightFields(to headers: inout HTTPHeaders, for head: HTTPRequestHead) {
         guard allowed != .same, allow(head) else { return }
         headers.add(name: "Access-Control-Allow-Methods", value: "GET,HEAD,PUT,PATCH,POST,DELETE")
-        let asked = head.headers["access-control-request-headers"]
-        guard !asked.isEmpty else { return }
-        headers.add(name: "Access-Control-Allow-Headers", value: asked.joined(separator: ","))
+        let requested = head.headers["access-control-request-headers"]
+        guard !requested.isEmpty else { return }
+        headers.add(name: "Access-Control-Allow-Headers", value: requested.joined(separator: ","))
     }
 }

@@ -13,7 +13,7 @@ extension SocketIOGate {
     }
 
     enum Action {
-        case answer(EngineResponse)
+        case respond(EngineResponse)
         case preflight
         case open(EngineRequest)
         case poll(EngineConnection)

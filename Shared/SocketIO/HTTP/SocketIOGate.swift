@@ -96,16 +96,16 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     public func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         AdaptiveReadAllocator.use(on: context.channel)
-        if context.channel.isActive { expect(core.configuration.limits.requestTimeout) }
+        if context.channel.isActive { setTimeout(core.configuration.limits.requestTimeout) }
     }
 
     public func handlerRemoved(context: ChannelHandlerContext) {
-        expect(nil)
+        setTimeout(nil)
         self.context = nil
     }
 
     public func channelActive(context: ChannelHandlerContext) {
-        expect(core.configuration.limits.requestTimeout)
+        setTimeout(core.configuration.limits.requestTimeout)
         context.fireChannelActive()
     }
 
@@ -113,7 +113,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         abandon()
         phase = .over
         held.removeAll()
-        expect(nil)
+        setTimeout(nil)
         context.fireChannelInactive()
     }
 
@@ -165,7 +165,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         if !held.isEmpty || mustWait(part) {
             held.append(part)
         } else {
-            take(part, context)
+            process(part, context)
         }
     }
 
@@ -180,10 +180,10 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func isOurs(_ head: HTTPRequestHead) -> Bool {
-        EngineRequest.isMeant(head.uri, path: core.configuration.path)
+        EngineRequest.matches(head.uri, path: core.configuration.path)
     }
 
-    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    private func process(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch (phase, part) {
         case (.idle, .head(let head)):
             if isOurs(head) {
@@ -197,7 +197,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         case (.receiving, .body(let bytes)):
             receive(bytes)
         case (.receiving(let incoming), .end):
-            expect(nil)
+            setTimeout(nil)
             perform(incoming)
         case (.discarding, .end):
             context.close(promise: nil)
@@ -209,7 +209,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     private func pass(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         if !hasNext {
             hasNext = true
-            expect(nil)
+            setTimeout(nil)
             do { try next(context.channel) } catch { return context.close(promise: nil) }
             used?(.other)
         }
@@ -234,15 +234,15 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
         guard case .end = part else { return }
         unanswered -= 1
-        takeHeld()
+        processHeld()
     }
 
     /// Processes the parts that waited for a response.
-    func takeHeld() {
+    func processHeld() {
         let wasHeld = held.count
         while let context, let part = held.first, !mustWait(part) {
             held.removeFirst()
-            take(part, context)
+            process(part, context)
         }
         // Later handlers flush when a read completes, and the read that delivered these parts completed long ago.
         if held.count < wasHeld { context?.fireChannelReadComplete() }

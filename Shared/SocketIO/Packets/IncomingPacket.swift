@@ -138,18 +138,18 @@ struct IncomingPacket {
 
         func event() throws(ParseFault) -> Content {
             var scanner = scanner
-            guard scanner.take("[") else { throw ParseFault() }
+            guard scanner.accept("[") else { throw ParseFault() }
             scanner.skipSpace()
             let name = try eventName(&scanner)
             scanner.skipSpace()
-            if scanner.take(",") { return .event(name: name, arguments: try rest(&scanner)) }
+            if scanner.accept(",") { return .event(name: name, arguments: try rest(&scanner)) }
             try end(&scanner)
             return .event(name: name, arguments: ByteBuffer())
         }
 
         func array() throws(ParseFault) -> ByteBuffer {
             var scanner = scanner
-            guard scanner.take("[") else { throw ParseFault() }
+            guard scanner.accept("[") else { throw ParseFault() }
             scanner.skipSpace()
             if scanner.next == UInt8(ascii: "]") {
                 try end(&scanner)
@@ -183,13 +183,13 @@ struct IncomingPacket {
                 try scanner.skipValue()
                 last = scanner.index
                 scanner.skipSpace()
-            } while scanner.take(",")
+            } while scanner.accept(",")
             try end(&scanner)
             return slice(start..<last)
         }
 
         private func end(_ scanner: inout JSONScanner) throws(ParseFault) {
-            guard scanner.take("]") else { throw ParseFault() }
+            guard scanner.accept("]") else { throw ParseFault() }
             scanner.skipSpace()
             guard scanner.isAtEnd else { throw ParseFault() }
         }

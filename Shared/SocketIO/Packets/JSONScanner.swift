@@ -39,7 +39,7 @@ struct JSONScanner {
     }
 
     /// Skips the character if it is next; returns whether it was.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         index += 1
         return true
@@ -71,7 +71,7 @@ struct JSONScanner {
     /// Skips a string; returns whether it contains escapes.
     @discardableResult
     mutating func skipString() throws(ParseFault) -> Bool {
-        guard take("\"") else { throw ParseFault() }
+        guard accept("\"") else { throw ParseFault() }
         var hasEscapes = false
         while index < bytes.count {
             skipPlain()
@@ -119,11 +119,11 @@ struct JSONScanner {
     }
 
     private mutating func skipNumber() throws(ParseFault) {
-        _ = take("-")
-        if !take("0") { try skipDigits() }
-        if take(".") { try skipDigits() }
-        if take("e") || take("E") {
-            if !take("+") { _ = take("-") }
+        _ = accept("-")
+        if !accept("0") { try skipDigits() }
+        if accept(".") { try skipDigits() }
+        if accept("e") || accept("E") {
+            if !accept("+") { _ = accept("-") }
             try skipDigits()
         }
     }
@@ -138,13 +138,13 @@ struct JSONScanner {
         try enter()
         index += 1
         skipSpace()
-        if !take("]") {
+        if !accept("]") {
             repeat {
                 skipSpace()
                 try skipValue()
                 skipSpace()
-            } while take(",")
-            guard take("]") else { throw ParseFault() }
+            } while accept(",")
+            guard accept("]") else { throw ParseFault() }
         }
         depth += 1
     }
@@ -154,23 +154,23 @@ struct JSONScanner {
         index += 1
         var placeholder = Placeholder()
         skipSpace()
-        if !take("}") {
+        if !accept("}") {
             repeat {
                 skipSpace()
                 let key = index
                 try skipString()
                 let keyEnd = index
                 skipSpace()
-                guard take(":") else { throw ParseFault() }
+                guard accept(":") else { throw ParseFault() }
                 skipSpace()
                 let value = index
                 try skipValue()
                 if attachments != nil { placeholder.note(bytes[key..<keyEnd], bytes[value..<index]) }
                 skipSpace()
-            } while take(",")
-            guard take("}") else { throw ParseFault() }
+            } while accept(",")
+            guard accept("}") else { throw ParseFault() }
         }
-        if let attachments, placeholder.isOne, !placeholder.refers(toOneOf: attachments) { throw ParseFault() }
+        if let attachments, placeholder.isPlaceholder, !placeholder.refers(toOneOf: attachments) { throw ParseFault() }
         depth += 1
     }
 
@@ -182,12 +182,12 @@ struct JSONScanner {
 
 /// An object that may represent an attachment: `{"_placeholder":true,"num":0}`.
 private struct Placeholder {
-    private(set) var isOne = false
+    private(set) var isPlaceholder = false
     private var number: Int?
 
     mutating func note(_ key: Slice<UnsafeRawBufferPointer>, _ value: Slice<UnsafeRawBufferPointer>) {
         if key.elementsEqual("\"_placeholder\"".utf8) {
-            isOne = value.elementsEqual("true".utf8)
+            isPlaceholder = value.elementsEqual("true".utf8)
         } else if key.elementsEqual("\"num\"".utf8) {
             // A longer value cannot be an attachment number; decoding it could copy the whole packet.
             number = value.count <= 20 ? Int(String(decoding: value, as: UTF8.self)) : nil
@@ -224,12 +224,12 @@ extension JSONScanner {
     }
 
     /// Returns the comma-separated value at an index, or nil after the last.
-    static func element(_ wanted: Int, of json: ByteBuffer) -> ByteBuffer? {
+    static func element(_ index: Int, of json: ByteBuffer) -> ByteBuffer? {
         var found: ByteBuffer?
-        var place = 0
+        var current = 0
         eachElement(json) { range in
-            if place == wanted { found = json.getSlice(at: json.readerIndex + range.lowerBound, length: range.count) }
-            place += 1
+            if current == index { found = json.getSlice(at: json.readerIndex + range.lowerBound, length: range.count) }
+            current += 1
             return found == nil
         }
         return found
@@ -245,7 +245,7 @@ extension JSONScanner {
                 do { try scanner.skipValue() } catch { return }
                 guard body(start..<scanner.index) else { return }
                 scanner.skipSpace()
-            } while scanner.take(",")
+            } while scanner.accept(",")
         }
     }
 }

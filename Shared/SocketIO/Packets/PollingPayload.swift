@@ -41,8 +41,8 @@ enum PollingPayload {
     /// Encodes for revision 4: `4hello\u{1e}bAQIDBA==`.
     private static func separated(_ packets: [PollingPacket]) -> ByteBuffer {
         var body = ByteBuffer()
-        for (place, packet) in packets.enumerated() {
-            if place > 0 { body.writeInteger(UInt8(0x1e)) }
+        for (index, packet) in packets.enumerated() {
+            if index > 0 { body.writeInteger(UInt8(0x1e)) }
             switch packet {
             case .text(let text): body.writeImmutableBuffer(text)
             case .binary(let bytes):

@@ -13,9 +13,9 @@ struct RoomTick {
     }
 
     /// Appends a packet's frame; returns the size of all frames in bytes.
-    mutating func append(_ packet: OutgoingPacket, excluding left: [Socket]) -> Int {
+    mutating func append(_ packet: OutgoingPacket, excluding excluded: [Socket]) -> Int {
         packet.writeTextFrame(into: &frames)
-        for socket in left { socket.skip(to: self) }
+        for socket in excluded { socket.skip(to: self) }
         return frames.readableBytes
     }
 }
@@ -29,13 +29,13 @@ extension EngineLoop {
     private static let tickBytes = 65_536
 
     func broadcast(_ packet: OutgoingPacket, to target: SocketBroadcast) {
-        let here = state(of: target.namespace)
+        let namespace = state(of: target.namespace)
         if target.exceptRooms.isEmpty, target.rooms.map({ $0.count <= 1 }) ?? true {
             let room: EventLoopRoom?
             if let rooms = target.rooms {
-                room = rooms.first.flatMap { here.rooms[$0] }
+                room = rooms.first.flatMap { namespace.rooms[$0] }
             } else {
-                room = here.allSockets
+                room = namespace.allSockets
             }
             if let room { send(packet, to: room, except: target.exceptSockets) }
         } else {
@@ -45,9 +45,9 @@ extension EngineLoop {
 
     /// Calls `body` once for each selected socket on this loop.
     func forEachSocket(of target: SocketBroadcast, _ body: (Socket) -> Void) {
-        let here = state(of: target.namespace)
-        let rooms = target.rooms.map { $0.compactMap { here.rooms[$0] } } ?? [here.allSockets]
-        let excludedRooms = target.exceptRooms.compactMap { here.rooms[$0] }
+        let namespace = state(of: target.namespace)
+        let rooms = target.rooms.map { $0.compactMap { namespace.rooms[$0] } } ?? [namespace.allSockets]
+        let excludedRooms = target.exceptRooms.compactMap { namespace.rooms[$0] }
         var done: Set<ObjectIdentifier> = []
         // Copied, because the body may remove sockets from rooms.
         let members = rooms.flatMap { Array($0.streaming.members) + Array($0.polling.members) }
@@ -70,9 +70,9 @@ extension EngineLoop {
             return
         }
         openTick(for: room)
-        let left = except.filter { room.streaming.contains($0) }
-        for socket in left { catchUp(socket) }
-        if let bytes = tick?.append(packet, excluding: left), bytes > Self.tickBytes { return endTick() }
+        let excluded = except.filter { room.streaming.contains($0) }
+        for socket in excluded { catchUp(socket) }
+        if let bytes = tick?.append(packet, excluding: excluded), bytes > Self.tickBytes { return endTick() }
         scheduleTick()
     }
 
@@ -114,20 +114,20 @@ extension EngineLoop {
     }
 
     func exit(_ socket: Socket, _ name: SocketRoom) {
-        guard let place = socket.rooms.firstIndex(where: { $0.name == name }) else { return }
+        guard let index = socket.rooms.firstIndex(where: { $0.name == name }) else { return }
         catchUp(socket)
-        let room = socket.rooms.remove(at: place)
+        let room = socket.rooms.remove(at: index)
         room.remove(socket)
         state(of: socket.namespace).dropIfEmpty(room)
     }
 
     func exitAll(_ socket: Socket) {
         catchUp(socket)
-        let here = state(of: socket.namespace)
-        here.allSockets.remove(socket)
+        let namespace = state(of: socket.namespace)
+        namespace.allSockets.remove(socket)
         for room in socket.rooms {
             room.remove(socket)
-            here.dropIfEmpty(room)
+            namespace.dropIfEmpty(room)
         }
         socket.rooms = []
     }

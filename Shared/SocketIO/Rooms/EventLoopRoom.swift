@@ -41,10 +41,10 @@ final class EventLoopNamespace {
     private(set) var rooms: [SocketRoom: EventLoopRoom] = [:]
 
     func room(_ name: SocketRoom) -> EventLoopRoom {
-        if let known = rooms[name] { return known }
-        let made = EventLoopRoom(name: name)
-        rooms[name] = made
-        return made
+        if let existing = rooms[name] { return existing }
+        let created = EventLoopRoom(name: name)
+        rooms[name] = created
+        return created
     }
 
     func dropIfEmpty(_ room: EventLoopRoom) {

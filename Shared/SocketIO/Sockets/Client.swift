@@ -12,10 +12,10 @@ final class Client {
     private var pending: Set<String> = []
     private var refusals = 0
     /// A packet whose attachments are incomplete.
-    private var partial: Whole?
+    private var partial: AssembledPacket?
 
     /// A packet with its attachments.
-    private struct Whole {
+    private struct AssembledPacket {
         let packet: IncomingPacket
         var attachments: [ByteBuffer] = []
         var leases: [PayloadLease] = []
@@ -31,27 +31,27 @@ final class Client {
     func received(text: ByteBuffer) {
         guard partial == nil, let packet = try? IncomingPacket(text, limits: connection.core.configuration.limits)
         else { return connection.closeNow(.parseError) }
-        var whole = Whole(packet: packet)
-        if let lease = connection.lease { whole.leases.append(lease) }
+        var assembled = AssembledPacket(packet: packet)
+        if let lease = connection.lease { assembled.leases.append(lease) }
         if packet.attachments > 0 {
-            partial = whole
+            partial = assembled
         } else {
-            handle(whole)
+            handle(assembled)
         }
     }
 
     func received(binary: ByteBuffer) {
         partial?.attachments.append(binary)
         if let lease = connection.lease { partial?.leases.append(lease) }
-        guard let whole = partial else { return connection.closeNow(.parseError) }
-        if whole.attachments.count == whole.packet.attachments {
+        guard let assembled = partial else { return connection.closeNow(.parseError) }
+        if assembled.attachments.count == assembled.packet.attachments {
             partial = nil
-            handle(whole)
+            handle(assembled)
         }
     }
 
-    private func handle(_ whole: Whole) {
-        let (packet, attachments) = (whole.packet, whole.attachments)
+    private func handle(_ assembled: AssembledPacket) {
+        let (packet, attachments) = (assembled.packet, assembled.attachments)
         let name = packet.namespace ?? "/"
         if case .connect(let auth) = packet.content {
             return connect(name, auth: auth, query: packet.query)
@@ -68,10 +68,10 @@ final class Client {
             leave(socket, .clientNamespaceDisconnect)
         case .event(let event, let arguments):
             let arguments = SocketArguments(json: arguments, attachments: attachments)
-            socket.received(event, arguments, whole.leases, id: packet.id)
+            socket.received(event, arguments, assembled.leases, id: packet.id)
         case .acknowledgement(let arguments):
             guard let id = packet.id else { return }
-            socket.received(answer: SocketArguments(json: arguments, attachments: attachments), to: id)
+            socket.received(acknowledgement: SocketArguments(json: arguments, attachments: attachments), to: id)
         }
     }
 
@@ -95,12 +95,12 @@ final class Client {
     }
 
     private func handshake(auth: ByteBuffer?, query: String?) -> SocketHandshake {
-        let own = query ?? connection.head.map { $0.uri.drop { $0 != "?" }.dropFirst() }.map(String.init)
+        let text = query ?? connection.head.map { $0.uri.drop { $0 != "?" }.dropFirst() }.map(String.init)
         return SocketHandshake(
             head: connection.head,
             remoteAddress: connection.remoteAddress,
             auth: auth ?? ByteBuffer(string: "{}"),
-            query: SocketQuery(own.map { $0[...] } ?? ""),
+            query: SocketQuery(text.map { $0[...] } ?? ""),
             revision: connection.revision
         )
     }
@@ -133,11 +133,11 @@ final class Client {
         if connection.core.configuration.handshakeRetention == .untilConnected { connection.head = nil }
         sockets.append(socket)
         socket.connected()
-        connection.sendNow(Self.answer(socket))
+        connection.sendNow(Self.connectPacket(socket))
         connection.loop.exclusively { socket.handlers.connected?(socket) }
     }
 
-    private static func answer(_ socket: Socket) -> OutgoingPacket {
+    private static func connectPacket(_ socket: Socket) -> OutgoingPacket {
         var text = ByteBuffer(string: "40")
         if socket.namespace.name != "/" { text.writeString("\(socket.namespace.name),") }
         if socket.connection.revision == .four { text.writeString(#"{"sid":"\#(socket.id)"}"#) }
@@ -168,10 +168,10 @@ final class Client {
 
     /// Disconnects a socket from its namespace.
     func leave(_ socket: Socket, _ reason: DisconnectReason) {
-        guard let place = sockets.firstIndex(where: { $0 === socket }) else { return }
+        guard let index = sockets.firstIndex(where: { $0 === socket }) else { return }
         // The socket leaves its rooms first, which flushes the events already sent to them.
         connection.loop.exitAll(socket)
-        sockets.remove(at: place)
+        sockets.remove(at: index)
         socket.disconnected(reason)
     }
 

@@ -25,26 +25,26 @@ final class PendingAcknowledgements {
         let id = next
         next += 1
         let timer = loop.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
-            guard let self, let one = awaited.removeValue(forKey: id) else { return }
-            loop.exclusively { one.body(.failure(.timeout)) }
+            guard let self, let pending = awaited.removeValue(forKey: id) else { return }
+            loop.exclusively { pending.body(.failure(.timeout)) }
         }
         awaited[id] = Awaited(body: body, timer: timer)
         return id
     }
 
     /// Removes and returns a callback; nil if none waits for this acknowledgement.
-    func take(_ id: UInt64) -> Body? {
-        guard let one = awaited.removeValue(forKey: id) else { return nil }
-        one.timer.cancel()
-        return one.body
+    func remove(_ id: UInt64) -> Body? {
+        guard let pending = awaited.removeValue(forKey: id) else { return nil }
+        pending.timer.cancel()
+        return pending.body
     }
 
     func failAll() {
         let all = awaited
         awaited = [:]
-        for one in all.values {
-            one.timer.cancel()
-            one.body(.failure(.disconnected))
+        for pending in all.values {
+            pending.timer.cancel()
+            pending.body(.failure(.disconnected))
         }
     }
 }

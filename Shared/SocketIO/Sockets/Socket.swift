@@ -131,9 +131,9 @@ public final class Socket: @unchecked Sendable {
         Locks.assertNoneHeld("use a socket")
         let calls = shared.withLock { shared in
             if let calls = shared.calls { return calls }
-            let made = CallQueue(connection: connection, limit: connection.core.configuration.limits.queuedCalls)
-            shared.calls = made
-            return made
+            let created = CallQueue(connection: connection, limit: connection.core.configuration.limits.queuedCalls)
+            shared.calls = created
+            return created
         }
         calls.append(body)
     }
@@ -154,7 +154,7 @@ public final class Socket: @unchecked Sendable {
 }
 
 extension Socket: Hashable {
-    public static func == (one: Socket, other: Socket) -> Bool { one === other }
+    public static func == (lhs: Socket, rhs: Socket) -> Bool { lhs === rhs }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
@@ -219,18 +219,18 @@ extension Socket {
         body(self, SocketEvent(name: event, arguments: arguments, acknowledgement: acknowledgement, leases: leases))
     }
 
-    func received(answer: SocketArguments, to id: UInt64) {
-        awaited?.take(id)?(.success(answer))
+    func received(acknowledgement arguments: SocketArguments, to id: UInt64) {
+        awaited?.remove(id)?(.success(arguments))
     }
 
     private func await(
         _ timeout: Duration,
         _ body: @escaping @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
     ) -> UInt64? {
-        let answers = awaited ?? PendingAcknowledgements(loop: connection.loop)
-        awaited = answers
-        guard answers.count < connection.core.configuration.limits.acknowledgements else { return nil }
-        return answers.add(timeout, body)
+        let acknowledgements = awaited ?? PendingAcknowledgements(loop: connection.loop)
+        awaited = acknowledgements
+        guard acknowledgements.count < connection.core.configuration.limits.acknowledgements else { return nil }
+        return acknowledgements.add(timeout, body)
     }
 
     // MARK: The open tick of a room

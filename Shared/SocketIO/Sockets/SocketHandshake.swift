@@ -53,8 +53,8 @@ public struct SocketQuery: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    public static func == (one: SocketQuery, other: SocketQuery) -> Bool {
-        one.pairs.elementsEqual(other.pairs, by: ==)
+    public static func == (lhs: SocketQuery, rhs: SocketQuery) -> Bool {
+        lhs.pairs.elementsEqual(rhs.pairs, by: ==)
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -12,12 +12,12 @@ enum Base64 {
     static func encodedLength(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
     static func encode(_ bytes: ByteBuffer, into output: inout ByteBuffer) {
-        output.writeWithUnsafeMutableBytes(minimumWritableBytes: encodedLength(bytes.readableBytes)) { room in
-            bytes.withUnsafeReadableBytes { encode($0, into: room) }
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: encodedLength(bytes.readableBytes)) { target in
+            bytes.withUnsafeReadableBytes { encode($0, into: target) }
         }
     }
 
-    private static func encode(_ bytes: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer) -> Int {
+    private static func encode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
         var end = 0
         var index = 0
         while index < bytes.count {
@@ -25,10 +25,10 @@ enum Base64 {
             let triple =
                 UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
                 | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-            room[end] = characters[Int(triple >> 18)]
-            room[end + 1] = characters[Int(triple >> 12 & 63)]
-            room[end + 2] = left > 1 ? characters[Int(triple >> 6 & 63)] : UInt8(ascii: "=")
-            room[end + 3] = left > 2 ? characters[Int(triple & 63)] : UInt8(ascii: "=")
+            target[end] = characters[Int(triple >> 18)]
+            target[end + 1] = characters[Int(triple >> 12 & 63)]
+            target[end + 2] = left > 1 ? characters[Int(triple >> 6 & 63)] : UInt8(ascii: "=")
+            target[end + 3] = left > 2 ? characters[Int(triple & 63)] : UInt8(ascii: "=")
             end += 4
             index += 3
         }
@@ -40,7 +40,7 @@ enum Base64 {
         var output = ByteBuffer()
         output.reserveCapacity(text.readableBytes / 4 * 3 + 3)
         var bits: UInt32 = 0
-        var held = 0
+        var bitCount = 0
         var padding = 0
         for byte in text.readableBytesView {
             if byte == UInt8(ascii: "=") {
@@ -50,10 +50,10 @@ enum Base64 {
             let value = values[Int(byte)]
             guard value != 0xff, padding == 0 else { return nil }
             bits = bits << 6 | UInt32(value)
-            held += 6
-            if held >= 8 {
-                held -= 8
-                output.writeInteger(UInt8(truncatingIfNeeded: bits >> held))
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                output.writeInteger(UInt8(truncatingIfNeeded: bits >> bitCount))
             }
         }
         // A single leftover character cannot encode a byte; padding, if present, must complete the last four

@@ -38,10 +38,10 @@ final class TimerWheel {
         let nanoseconds = max(0, (deadline - began).nanoseconds)
         let turn = max(now + 1, UInt64((nanoseconds + step - 1) / step))
         if owner.turn > now, owner.turn <= turn { return }
-        place(owner, at: turn)
+        insert(owner, at: turn)
     }
 
-    private func place(_ owner: any Timed, at turn: UInt64) {
+    private func insert(_ owner: any Timed, at turn: UInt64) {
         // A deadline beyond one revolution of the wheel is checked once per revolution.
         let turn = min(turn, now + UInt64(slots.count) - 1)
         owner.turn = turn
@@ -65,7 +65,7 @@ final class TimerWheel {
         let target = UInt64(max(0, (time - began).nanoseconds) / step)
         while now < target {
             now += 1
-            look(time)
+            checkSlot(time)
         }
         if count == 0 {
             isTurning = false
@@ -74,7 +74,7 @@ final class TimerWheel {
         }
     }
 
-    private func look(_ time: NIODeadline) {
+    private func checkSlot(_ time: NIODeadline) {
         let slot = Int(now % UInt64(slots.count))
         guard !slots[slot].isEmpty else { return }
         var owners = ContiguousArray<any Timed>()

@@ -56,7 +56,7 @@ struct FrameDecoder {
                 guard let header = try Self.header(&input) else { return nil }
                 try begin(header, limit: limit, ledger)
             }
-            guard let done = takePayload(&input) else { return nil }
+            guard let done = readPayload(&input) else { return nil }
             if let message = try finish(done) { return message }
         }
     }
@@ -108,7 +108,7 @@ struct FrameDecoder {
     }
 
     /// Consumes payload bytes; returns the frame when it is complete.
-    private mutating func takePayload(_ input: inout ByteBuffer) -> Frame? {
+    private mutating func readPayload(_ input: inout ByteBuffer) -> Frame? {
         guard var current = frame else { return nil }
         let count = min(current.remaining, input.readableBytes)
         if count > 0, let bytes = input.readSlice(length: count) {
@@ -134,14 +134,14 @@ struct FrameDecoder {
             return .close(try closeCode())
         case .continuation, .text, .binary:
             guard done.isFinal, let kind else { return nil }
-            let whole = message
+            let complete = message
             let lease = lease
             message = ByteBuffer()
             self.kind = nil
             self.lease = nil
-            if kind == .binary { return .message(WebSocketMessage(content: .binary(whole), lease: lease)) }
-            guard UTF8Check.isWellFormed(whole) else { throw .invalidText }
-            return .message(WebSocketMessage(content: .text(whole), lease: lease))
+            if kind == .binary { return .message(WebSocketMessage(content: .binary(complete), lease: lease)) }
+            guard UTF8Check.isWellFormed(complete) else { throw .invalidText }
+            return .message(WebSocketMessage(content: .text(complete), lease: lease))
         }
     }
 
@@ -163,17 +163,17 @@ extension ByteBuffer {
         let rotated = offset % 4 == 0 ? mask : mask << (offset % 4 * 8) | mask >> (32 - offset % 4 * 8)
         let pattern = (UInt64(rotated) << 32 | UInt64(rotated)).bigEndian
         let count = masked.readableBytes
-        writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+        writeWithUnsafeMutableBytes(minimumWritableBytes: count) { target in
             masked.withUnsafeReadableBytes { bytes in
                 var index = 0
                 while index + 8 <= count {
                     let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ pattern
-                    room.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
+                    target.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
                     index += 8
                 }
                 var rest = pattern
                 while index < count {
-                    room[index] = bytes[index] ^ UInt8(truncatingIfNeeded: rest)
+                    target[index] = bytes[index] ^ UInt8(truncatingIfNeeded: rest)
                     rest >>= 8
                     index += 1
                 }

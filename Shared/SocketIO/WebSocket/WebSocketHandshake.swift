@@ -5,13 +5,13 @@ import NIOHTTP1
 /// The server's handshake of a WebSocket (RFC 6455, section 4.2).
 enum WebSocketHandshake {
     /// Returns whether a request asks for an upgrade to a WebSocket.
-    static func isAsked(_ head: HTTPRequestHead) -> Bool {
+    static func isRequested(_ head: HTTPRequestHead) -> Bool {
         head.method == .GET && head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
             && head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
     }
 
     /// Returns the fields of the 101 response, or nil if the request is invalid.
-    static func answer(_ head: HTTPRequestHead) -> HTTPHeaders? {
+    static func responseFields(_ head: HTTPRequestHead) -> HTTPHeaders? {
         let keys = head.headers["sec-websocket-key"]
         guard head.version == .http1_1, keys.count == 1, let key = keys.first, key.utf8.count == 24,
             Base64.decode(ByteBuffer(string: key))?.readableBytes == 16,
