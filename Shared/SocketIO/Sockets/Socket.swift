@@ -42,6 +42,7 @@ public final class Socket: @unchecked Sendable {
     /// The event loop on which the socket's callbacks run.
     public var eventLoop: any EventLoop { connection.eventLoop }
 
+    /// Whether the client is currently connected to the namespace.
     public var isConnected: Bool { state.load(ordering: .acquiring) == 1 }
 
     /// Whether the socket was disconnected or refused.
