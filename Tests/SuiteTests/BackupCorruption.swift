@@ -7,7 +7,7 @@ enum BackupCorruption {
 
     static let all: [(Damage, message: String)] = [
         ({ try flip(byte: 100, of: "\($0)/auth.dump") }, "auth.dump is not what was written"),
-        ({ try cut("\($0)/conversations.dump") }, "were written"),
+        ({ try cut("\($0)/conversations.dump") }, "instead of"),
         ({ try FileManager.default.removeItem(atPath: "\($0)/auth.dump") }, "auth.dump is missing"),
         ({ try FileManager.default.removeItem(atPath: "\($0)/manifest.json") }, "has no manifest.json"),
         ({ try flip(byte: 40, of: "\($0)/manifest.json") }, "manifest.json is not what was written"),

@@ -164,7 +164,7 @@ extension SuiteTests {
 
                 let nowhere = try await suite.roost("backup", "\(place)/missing/backup").run(within: .seconds(60))
                 #expect(nowhere.status == .code(1))
-                #expect(nowhere.output.contains("cannot make a folder in \(place)/missing"), "\(nowhere.output)")
+                #expect(nowhere.output.contains("cannot create a folder in \(place)/missing"), "\(nowhere.output)")
 
                 // A disk that is full after 4 kB, as far as the process can tell.
                 var full = suite.roost("backup", "\(place)/backup")
@@ -215,7 +215,7 @@ extension SuiteTests {
                 }
                 let server = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))
                 #expect(server.status == .code(1))
-                #expect(server.output.contains("the backup is of PostgreSQL 99"), "\(server.output)")
+                #expect(server.output.contains("the backup is from PostgreSQL 99"), "\(server.output)")
 
                 try BackupCorruption.rewrite(path) {
                     $0.replacing("\"programVersion\" : 15", with: "\"programVersion\" : 98")

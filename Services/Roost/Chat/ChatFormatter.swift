@@ -2,11 +2,11 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// How a conversation is written in a terminal: a line a message.
+/// Formats a conversation for a terminal, one line per message.
 struct ChatFormatter {
     private static let systemType = "application/diuit-chat-sys-message"
 
-    /// The name of a user, by his id.
+    /// Returns the display name of a user id.
     let name: (String) -> String
 
     func added(_ message: Message) -> String {
@@ -17,11 +17,11 @@ struct ChatFormatter {
     }
 
     func changed(_ message: Message) -> String {
-        let who = message.senderUser.map { plain($0.serial) } ?? "somebody"
-        if message.deletedAt != nil { return "\(time(message)) * \(who) took a message back" }
+        let displayName = message.senderUser.map { plain($0.serial) } ?? "a user"
+        if message.deletedAt != nil { return "\(time(message)) * \(displayName) deleted a message" }
         let reactions = message.reactions.sorted { $0.key < $1.key }.map { "\(PlainText.of($0.key)) \($0.value.count)" }
         let shown = reactions.isEmpty ? "" : " [\(reactions.joined(separator: ", "))]"
-        return "\(time(message)) * \(who)\(message.editedAt == nil ? "" : ", edited"): \(content(message))\(shown)"
+        return "\(time(message)) * \(displayName)\(message.editedAt == nil ? "" : ", edited"): \(content(message))\(shown)"
     }
 
     private func plain(_ user: String) -> String { PlainText.of(name(user)) }
@@ -32,23 +32,23 @@ struct ChatFormatter {
     }
 
     private func content(_ message: Message) -> String {
-        if message.deletedAt != nil { return "(taken back)" }
+        if message.deletedAt != nil { return "(deleted)" }
         guard message.encoding == "url" else { return PlainText.of(message.data) }
         let file = [message.file?.name, message.mime].compactMap(\.self).joined(separator: ", ")
         return "[\(PlainText.of(file))] \(PlainText.of(message.data))"
     }
 
-    /// What the suite says about the conversation, in words.
+    /// Returns a system message as a sentence.
     private func event(_ message: Message) -> String {
-        // Silence: what is no JSON is shown as it is.
+        // Text that is not JSON is shown unchanged.
         guard case .object(let fields)? = try? WireJSON.decoder().decode(JSONValue.self, from: Data(message.data.utf8)),
             case .string(let type)? = fields["type"]
         else { return content(message) }
-        let who = if case .string(let user)? = fields["userId"] { plain(user) } else { "somebody" }
+        let displayName = if case .string(let user)? = fields["userId"] { plain(user) } else { "a user" }
         switch type {
-        case "user.joined": return "\(who) came in"
-        case "user.left": return "\(who) left"
-        case "user.kicked": return "\(who) was sent away"
+        case "user.joined": return "\(displayName) joined"
+        case "user.left": return "\(displayName) left"
+        case "user.kicked": return "\(displayName) was removed"
         case "whiteList.updated": return "the white list changed"
         case "meta.updated": return "the conversation's meta changed"
         default: return content(message)
