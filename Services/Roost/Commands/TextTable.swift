@@ -1,4 +1,4 @@
-/// Rows of text in columns as wide as what is in them, as the operator's command prints them.
+/// A formatter for rows of text in aligned columns.
 enum TextTable {
     static func lines(_ rows: [[String]]) -> String {
         let columns = rows.first?.indices ?? 0..<0
