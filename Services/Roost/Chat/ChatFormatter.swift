@@ -17,11 +17,11 @@ struct ChatFormatter {
     }
 
     func changed(_ message: Message) -> String {
-        let displayName = message.senderUser.map { plain($0.serial) } ?? "a user"
-        if message.deletedAt != nil { return "\(time(message)) * \(displayName) deleted a message" }
+        let sender = message.senderUser.map { plain($0.serial) } ?? "a user"
+        if message.deletedAt != nil { return "\(time(message)) * \(sender) deleted a message" }
         let reactions = message.reactions.sorted { $0.key < $1.key }.map { "\(PlainText.of($0.key)) \($0.value.count)" }
         let shown = reactions.isEmpty ? "" : " [\(reactions.joined(separator: ", "))]"
-        return "\(time(message)) * \(displayName)\(message.editedAt == nil ? "" : ", edited"): \(content(message))\(shown)"
+        return "\(time(message)) * \(sender)\(message.editedAt == nil ? "" : ", edited"): \(content(message))\(shown)"
     }
 
     private func plain(_ user: String) -> String { PlainText.of(name(user)) }
@@ -44,11 +44,11 @@ struct ChatFormatter {
         guard case .object(let fields)? = try? WireJSON.decoder().decode(JSONValue.self, from: Data(message.data.utf8)),
             case .string(let type)? = fields["type"]
         else { return content(message) }
-        let displayName = if case .string(let user)? = fields["userId"] { plain(user) } else { "a user" }
+        let member = if case .string(let user)? = fields["userId"] { plain(user) } else { "a user" }
         switch type {
-        case "user.joined": return "\(displayName) joined"
-        case "user.left": return "\(displayName) left"
-        case "user.kicked": return "\(displayName) was removed"
+        case "user.joined": return "\(member) joined"
+        case "user.left": return "\(member) left"
+        case "user.kicked": return "\(member) was removed"
         case "whiteList.updated": return "the white list changed"
         case "meta.updated": return "the conversation's meta changed"
         default: return content(message)
