@@ -53,7 +53,6 @@ package struct GatewayConfiguration: Sendable {
     package var bodyMinRate = 1_024
     /// How long a client may leave sent data unread.
     package var sendTimeout = TimeAmount.seconds(60)
-    /// The time limit between two requests on one connection.
     package var idleTimeout = TimeAmount.seconds(75)
     package var connectTimeout = TimeAmount.seconds(2)
     /// The time limit from a request's end to the start of its response.
@@ -72,37 +71,11 @@ package struct GatewayConfiguration: Sendable {
     package var healthInterval = TimeAmount.seconds(1)
     package var healthTimeout = TimeAmount.seconds(1)
     package var healthRules = HealthRules()
-    /// How long requests in progress may take to finish when the gateway stops.
     package var drainTimeout = TimeAmount.seconds(30)
 
     package init() {}
 
-    /// Reads the settings.
-    ///
-    /// - `HOST` (`127.0.0.1`), `PORT` (8080): the listening address for clients.
-    /// - `MANAGEMENT_HOST` (`127.0.0.1`), `MANAGEMENT_PORT` (9090): the listening address of `/metrics`; port 0
-    ///   disables it.
-    /// - `AUTH_URL` (`http://127.0.0.1:8081`), `CONVERSATIONS_URL` (`http://127.0.0.1:8082`), `PHOTOS_URL`
-    ///   (`http://127.0.0.1:8084`), `PUSH_URL` (`http://127.0.0.1:8085`): the instances of the services,
-    ///   comma-separated.
-    /// - `CORS_ORIGINS` (`*`): origins whose pages may call the API, comma-separated.
-    /// - `TLS_CERTIFICATE`, `TLS_KEY` (none, for cleartext): the certificate with its chain and its private key, in
-    ///   PEM, or the paths of PEM files.
-    /// - `HSTS_SECONDS` (0, off): the `max-age` of HSTS.
-    /// - `TRUSTED_PROXIES` (none): addresses and ranges of proxies in front of the gateway, comma-separated.
-    /// - `COMPRESSION` (1): whether responses are compressed where that is safe.
-    /// - `EVENT_LOOPS` (0, one per core): threads that serve connections.
-    /// - `CONNECTIONS_MAX` (10000), `CONNECTIONS_PER_ADDRESS_MAX` (1000, 0 is no limit): client connections in total
-    ///   and per address. `UPSTREAM_REQUESTS_MAX` (4096): requests at one instance.
-    /// - `BODY_BYTES_MAX` (25165824), `HEADER_BYTES_MAX` (65536), `HEADER_COUNT_MAX` (200), `TARGET_BYTES_MAX` (16384):
-    ///   size limits.
-    /// - `HEADER_TIMEOUT` (10), `BODY_TIMEOUT` (30), `SEND_TIMEOUT` (60), `IDLE_TIMEOUT` (75), `CONNECT_TIMEOUT` (2),
-    ///   `RESPONSE_TIMEOUT` (30), `POLL_TIMEOUT` (120), `STREAM_IDLE_TIMEOUT` (300), `DRAIN_TIMEOUT` (30): seconds.
-    /// - `BODY_MIN_RATE` (1024): the minimum average rate of a body in bytes per second.
-    /// - `RATE_USER` (100), `RATE_ADDRESS` (500): average requests per second of one user and of one address, with a
-    ///   burst of ten seconds. `RATE_REGISTER` (60): new accounts per minute of one address. 0 is no limit.
-    /// - `HEALTH_INTERVAL` (1), `HEALTH_TIMEOUT` (1): the seconds between two checks of an instance, 0 for none; the
-    ///   time limit of a check in seconds.
+    /// Reads the settings, which `docs/settings.md` describes.
     package init(reader: ConfigReader) throws {
         func seconds(_ name: String, _ standard: TimeAmount) throws -> TimeAmount {
             let standard = standard.nanoseconds / 1_000_000_000
@@ -168,7 +141,6 @@ package struct GatewayConfiguration: Sendable {
     }
 }
 
-/// A setting with which the gateway cannot start.
 package struct GatewayConfigurationError: Error, CustomStringConvertible {
     package let description: String
 
@@ -178,7 +150,6 @@ package struct GatewayConfigurationError: Error, CustomStringConvertible {
 }
 
 extension String {
-    /// The comma-separated parts, trimmed, without empty parts.
     var commaSeparated: [String] {
         split(separator: ",").map { String($0.trimmedASCII) }.filter { !$0.isEmpty }
     }

@@ -20,7 +20,6 @@ package final class GatewayService: Service {
     let listener = Lock<(any Channel)?>(nil)
     private let isStopped = Lock(false)
 
-    /// Creates a gateway whose routes are those of `document`.
     package init(
         configuration: GatewayConfiguration,
         credentials: CredentialVerifier,
@@ -45,12 +44,10 @@ package final class GatewayService: Service {
         self.loops = loops
     }
 
-    /// The listening port; nil before the start.
     package var port: Int? {
         listener.withLock { $0?.localAddress?.port }
     }
 
-    /// The event loops for the watchdog to monitor.
     package var watchdogSubjects: [Watchdog.Subject] { Watchdog.Subject.loops("gateway's event loop", of: group) }
 
     var state: GatewayState { current.withLock { $0 } }
@@ -175,7 +172,6 @@ extension GatewayLoop {
     /// The number of connections beyond a limit that receive an error response; further ones are only closed.
     private static let rejectedWithResponse = 256
 
-    /// Sets up an accepted connection.
     func accept(_ channel: any Channel) throws {
         let limits = state.configuration
         let key = connectionKey(of: channel)
@@ -220,7 +216,6 @@ extension GatewayLoop {
         return ClientKey.address(address)
     }
 
-    /// Sets up a connection, or the content of its TLS connection, for HTTP/1.
     func serveHTTP1(_ channel: any Channel, scheme: String, admission: ConnectionAdmission) throws {
         let codec = ServerCodec(configuration: state.configuration)
         let proxyHandler = ProxyHandler(

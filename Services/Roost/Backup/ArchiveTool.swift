@@ -3,7 +3,6 @@ import Foundation
 import LocalPostgres
 import Postgres
 
-/// `pg_dump` or `pg_restore` in a suitable version.
 struct ArchiveTool: Sendable {
     private let path: String
     let majorVersion: Int
@@ -26,7 +25,6 @@ struct ArchiveTool: Sendable {
         self.limit = limit
     }
 
-    /// Dumps one schema in a snapshot that another session holds open.
     func dump(_ schema: String, of url: String, in snapshot: String, to file: String) async throws {
         let arguments = [
             "--format=custom", "--schema=\(Self.pattern(schema))", "--snapshot=\(snapshot)", "--no-password",

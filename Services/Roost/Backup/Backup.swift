@@ -6,7 +6,6 @@ import Wire
 struct Backup: Sendable {
     /// The connection URL for each schema, by schema name.
     let databases: [String: String]
-    /// The folder of the uploads, if they are stored in a folder.
     let uploads: String?
     /// The time limit of one step.
     let limit: Duration
@@ -14,7 +13,7 @@ struct Backup: Sendable {
     let report: @Sendable (String) -> Void
 
     /// Writes the backup into a draft and gives the draft its final name.
-    func take(into draft: BackupDraft) async throws -> BackupManifest {
+    func create(in draft: BackupDraft) async throws -> BackupManifest {
         do {
             let manifest = try await write(draft)
             try Task.checkCancellation()

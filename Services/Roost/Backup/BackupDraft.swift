@@ -33,7 +33,6 @@ struct BackupDraft: Sendable {
 
     func path(of name: String) -> String { "\(folder)/\(name)" }
 
-    /// Writes and flushes a small part.
     func write(_ data: Data, to name: String) throws {
         let descriptor = open(path(of: name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -68,7 +67,6 @@ struct BackupDraft: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Flushes the entries of a folder to disk.
     static func synchronize(_ folder: String) throws {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {

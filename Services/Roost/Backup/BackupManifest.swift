@@ -1,6 +1,5 @@
 /// The manifest of a backup: its origin, and the content that a restore must produce.
 struct BackupManifest: Codable, Hashable, Sendable {
-    /// The format that this release writes, and the newest that it reads.
     static let currentFormat = 1
 
     /// Increases when older releases cannot read a backup correctly.
@@ -8,13 +7,10 @@ struct BackupManifest: Codable, Hashable, Sendable {
     /// The time of the first database's snapshot, RFC 3339.
     var takenAt: String
     var schemas: [BackedUpSchema]
-    /// The uploads, if they are stored in a folder.
     var files: BackedUpFiles?
 }
 
-/// One service's schema in the snapshot.
 struct BackedUpSchema: Codable, Hashable, Sendable {
-    /// The name of the service and of its schema.
     var name: String
     /// The major version of the server.
     var serverVersion: Int
@@ -31,10 +27,8 @@ struct BackedUpSchema: Codable, Hashable, Sendable {
 }
 
 struct BackedUpPart: Codable, Hashable, Sendable {
-    /// The file name in the backup's folder.
     var name: String
     var bytes: Int
-    /// In hexadecimal.
     var sha256: String
 }
 

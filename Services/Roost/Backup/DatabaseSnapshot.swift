@@ -8,7 +8,6 @@ import Postgres
 struct DatabaseSnapshot: Sendable {
     /// The snapshot id for `pg_dump --snapshot`.
     let id: String
-    /// The server's major version.
     let serverVersion: Int
     private let transaction: PostgresTransaction
 
@@ -43,7 +42,6 @@ struct DatabaseSnapshot: Sendable {
     }
 }
 
-/// The content of a schema: the row count of each table, and the applied migrations.
 struct SchemaContents: Hashable, Sendable {
     var tables: [String: Int]
     var migrations: [String: String]
@@ -73,7 +71,6 @@ struct SchemaContents: Hashable, Sendable {
         return contents
     }
 
-    /// Returns the differences from the expected content, one line each.
     func differences(from expected: BackedUpSchema) -> [String] {
         let names = Set(tables.keys).union(expected.tables.keys).sorted()
         let rows = names.compactMap { name -> String? in

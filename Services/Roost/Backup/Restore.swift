@@ -3,14 +3,12 @@ import LocalPostgres
 import Logging
 import Postgres
 
-/// Restores a backup and verifies that it is complete.
 struct Restore: Sendable {
     let backup: BackupFolder
     /// The target: the operator's database, or that of a private server.
     let databases: SuiteDatabase
     /// The administrator's connection URL for each schema, by schema name.
     let administrators: [String: String]
-    /// The time limit of one step.
     let limit: Duration
     let logger: Logger
     let report: @Sendable (String) -> Void
@@ -121,7 +119,6 @@ struct Restore: Sendable {
         }
     }
 
-    /// Compares the restored row counts with the backup.
     private func check() async throws {
         var differences: [String] = []
         for schema in schemas {

@@ -4,7 +4,6 @@ import Glibc
 import Logging
 import Postgres
 
-/// The folder of users' uploads.
 struct UploadFolder: Sendable {
     /// The services that store files, each in a folder of its own name.
     static let fileServices = ["conversations", "photos"]

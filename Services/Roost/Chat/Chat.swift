@@ -9,7 +9,6 @@ import Wire
 /// The connection may be lost and replaced. Each message has an id of its own and is sent until the server acknowledges
 /// it, so it exists once. Missed messages are read from the history.
 actor Chat {
-    /// The time limit of a response.
     static let responseTimeout = Duration.seconds(10)
 
     let conversation: Conversation

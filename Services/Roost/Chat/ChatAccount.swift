@@ -147,6 +147,5 @@ actor ChatAccount {
 
     func rememberName(_ name: String, of user: String) { names[user] = name }
 
-    /// The display names, by user id.
     var displayNames: [String: String] { names }
 }

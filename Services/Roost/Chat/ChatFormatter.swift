@@ -2,7 +2,6 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// Formats a conversation for a terminal, one line per message.
 struct ChatFormatter {
     private static let systemType = "application/diuit-chat-sys-message"
 
@@ -38,7 +37,6 @@ struct ChatFormatter {
         return "[\(PlainText.of(file))] \(PlainText.of(message.data))"
     }
 
-    /// Returns a system message as a sentence.
     private func event(_ message: Message) -> String {
         // Text that is not JSON is shown unchanged.
         guard case .object(let fields)? = try? WireJSON.decoder().decode(JSONValue.self, from: Data(message.data.utf8)),

@@ -7,7 +7,6 @@ import ConversationsAPI
 struct ChatHistory {
     enum Update: Hashable {
         case added(Message)
-        /// An edit, a deletion or a reaction.
         case changed(Message)
     }
 

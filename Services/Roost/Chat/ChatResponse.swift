@@ -24,7 +24,6 @@ enum ChatResponse {
     }
 }
 
-/// An error response of the server.
 struct ChatError: Error, CustomStringConvertible {
     let code: Int
     let message: String

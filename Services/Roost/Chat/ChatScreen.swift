@@ -2,10 +2,8 @@ import Glibc
 
 /// The terminal, or the pipes in its place; output is not buffered.
 enum ChatScreen {
-    /// Writes a line of the conversation to standard output.
     static func show(_ line: String) { write(line, to: STDOUT_FILENO) }
 
-    /// Writes a status line to standard error.
     static func showStatus(_ line: String) { write("* \(line)", to: STDERR_FILENO) }
 
     private static func write(_ line: String, to descriptor: Int32) {

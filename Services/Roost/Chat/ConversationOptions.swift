@@ -4,7 +4,6 @@ import ConversationsAPI
 import ServiceClient
 import Wire
 
-/// The options that select a conversation.
 struct ConversationOptions: ParsableArguments {
     @Option(help: "The conversation's token; you join it if you are not a member.") var conversation: String?
     @Option(help: "The label of a new conversation; its token is then shown.") var new: String?

@@ -11,7 +11,6 @@ struct MessageSender {
         let clientMessageId: String
     }
 
-    /// The pause after an error that allows a later attempt.
     private static let pause = Duration.seconds(1)
 
     private let conversation: Conversation.ID

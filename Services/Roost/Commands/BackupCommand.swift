@@ -71,11 +71,10 @@ struct BackupCommand: AsyncParsableCommand {
             logger: RoostCommand.logger(),
             report: { print($0) }
         )
-        _ = try await backup.take(into: draft)
+        _ = try await backup.create(in: draft)
     }
 }
 
-/// The time limit of a backup or a restore.
 struct TimeoutOptions: ParsableArguments {
     @Option(help: "The time limit of one step in minutes.")
     var timeout = 720

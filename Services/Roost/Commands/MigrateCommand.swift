@@ -53,7 +53,6 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Repeats the attempt while the server is unavailable, for up to `wait` seconds.
     private func retrying<Value>(_ attempt: () async throws -> Value) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(wait)
         var pause = Duration.milliseconds(100)

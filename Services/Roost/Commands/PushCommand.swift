@@ -87,7 +87,6 @@ struct PushCommand: AsyncParsableCommand {
     }
 }
 
-/// The failures that a command changes.
 struct PushSelectionOptions: ParsableArguments {
     @Argument(help: "The failures' numbers, as `roost push failures` prints them.") var ids: [Int64] = []
     @Option(help: "All failures of an application.") var application: String?
@@ -110,7 +109,6 @@ struct PushSelectionOptions: ParsableArguments {
     }
 }
 
-/// Calls push as the operator.
 private func requesting<Response>(
     _ options: WorkspaceOptions,
     _ call: (PushClient) async throws -> Response

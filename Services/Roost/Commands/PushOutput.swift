@@ -2,7 +2,6 @@ import Foundation
 import PushAPI
 import Wire
 
-/// The output of `roost push`.
 enum PushOutput {
     static func queue(_ report: QueueReport, at now: Date) -> String {
         let queues = report.queues.filter { $0.waiting > 0 || $0.circuit?.isOpen == true }

@@ -1,4 +1,3 @@
-/// A formatter for rows of text in aligned columns.
 enum TextTable {
     static func lines(_ rows: [[String]]) -> String {
         let columns = rows.first?.indices ?? 0..<0

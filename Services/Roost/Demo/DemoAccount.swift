@@ -4,7 +4,6 @@ import ServiceClient
 import SocialAPI
 import Wire
 
-/// The demo account, which is linked to every network of the sandbox.
 struct DemoAccount: Sendable {
     static let username = "demo"
     /// The sandbox user whose network accounts are linked; these have conversations and notifications from the start.

@@ -8,7 +8,6 @@ struct SandboxWebhooks: Sendable {
     /// The subscription objects of Meta's networks.
     static let objects = ["facebook": "page", "instagram": "instagram"]
 
-    /// The base URL of social.
     let social: String
     let given: [String: String]
 
@@ -54,7 +53,6 @@ struct SandboxWebhooks: Sendable {
         let data: [Hook]
     }
 
-    /// Returns the token of the application itself.
     private func appToken(of fake: SandboxNetworks.Fake, from network: ServiceClient) async throws -> String {
         let basic = Data("\(fake.clientId):\(fake.clientSecret)".utf8).base64EncodedString()
         let response = try await network.send(

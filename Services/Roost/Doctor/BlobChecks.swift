@@ -4,7 +4,6 @@ import NIOCore
 
 /// Checks the blob store; with a bucket, writes, reads and deletes a test blob.
 struct BlobChecks: Sendable {
-    /// The permissions that `S3BlobStore` needs.
     private static let permissions = """
         allow the key s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on the objects, \
         s3:ListBucket and s3:ListBucketMultipartUploads on the bucket
@@ -61,7 +60,6 @@ struct BlobChecks: Sendable {
         return (try? String(contentsOfFile: setting, encoding: .utf8)) ?? ""
     }
 
-    /// Writes, reads and deletes a test blob.
     private func probe(_ store: S3BlobStore, _ location: String) async throws -> Finding {
         let (key, text) = (BlobKey.random(), "written by roost doctor")
         _ = try await store.put(key, limit: 100) { try await $0.write(ByteBuffer(string: text)) }

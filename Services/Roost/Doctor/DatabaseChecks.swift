@@ -3,7 +3,6 @@ import LocalPostgres
 import Logging
 import Postgres
 
-/// Checks the database: its connection, its clock, and each service's role and schema.
 struct DatabaseChecks: Sendable {
     let workspace: Workspace
     let settings: SuiteSettings

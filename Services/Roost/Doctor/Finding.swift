@@ -1,15 +1,12 @@
-/// One result of `roost doctor`.
 struct Finding: Sendable {
     enum Severity: String, Sendable {
         case ok = "ok"
         /// Works, but only for some time or for some users.
         case warning = "warning"
-        /// Keeps the suite from running.
         case failure = "FAILURE"
     }
 
     let severity: Severity
-    /// The checked condition and its state.
     let text: String
     let remedy: String?
 
@@ -23,7 +20,6 @@ struct Finding: Sendable {
         Finding(severity: .failure, text: text, remedy: remedy)
     }
 
-    /// The line for the operator, and a second line with the remedy.
     var lines: String {
         let mark = severity.rawValue.padding(toLength: 8)
         return "\(mark) \(text)" + (remedy.map { "\n         → \($0)" } ?? "")

@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import LocalPostgres
 
-/// Checks the machine: programs, disk space, limits and secrets.
 struct MachineChecks: Sendable {
     let workspace: Workspace
     let settings: SuiteSettings

@@ -1,4 +1,3 @@
-/// Checks the credentials for Apple's and Google's push services.
 struct ProviderChecks: Sendable {
     private static let appleSettings = ["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_TOPIC"]
     private static let source = "see \"Push\" in docs/operations.md"

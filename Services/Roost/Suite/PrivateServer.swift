@@ -1,7 +1,6 @@
 import LocalPostgres
 import Logging
 
-/// The private PostgreSQL server of a checkout.
 struct PrivateServer: Sendable {
     let workspace: Workspace
     let logger: Logger

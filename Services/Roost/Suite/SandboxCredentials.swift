@@ -30,7 +30,6 @@ struct SandboxCredentials: Decodable, Sendable {
     /// The certificate authority of the sandbox, PEM.
     let authority: String
 
-    /// Requests the credentials from a running sandbox.
     static func read(from url: String) async throws -> SandboxCredentials {
         let sandbox = ServiceClient(callee: "sandbox", transport: HTTPTransport(baseURLs: [url]))
         return try await sandbox.get("/sandbox/credentials")

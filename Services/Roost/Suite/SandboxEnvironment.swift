@@ -4,7 +4,6 @@ struct SandboxEnvironment: Sendable {
     let networks: SandboxNetworks
     let identities: SandboxIdentities
 
-    /// Requests the settings from a running sandbox.
     static func read(from url: String) async throws -> SandboxEnvironment {
         SandboxEnvironment(
             credentials: try await .read(from: url),
@@ -29,6 +28,5 @@ struct SandboxEnvironment: Sendable {
 }
 
 extension [String: String] {
-    /// Returns whether a setting is present and not empty.
     func isSet(_ name: String) -> Bool { self[name]?.isEmpty == false }
 }

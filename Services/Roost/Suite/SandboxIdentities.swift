@@ -16,7 +16,6 @@ struct SandboxIdentities: Decodable, Sendable {
 
     let identities: [Fake]
 
-    /// Requests the providers from a running sandbox.
     static func read(from url: String) async throws -> SandboxIdentities {
         let sandbox = ServiceClient(callee: "sandbox", transport: HTTPTransport(baseURLs: [url]))
         return try await sandbox.get("/sandbox/identities")

@@ -12,7 +12,6 @@ struct SandboxNetworks: Decodable, Sendable {
         let accounts: [Account]
     }
 
-    /// The credentials with which an account is linked.
     struct Account: Decodable, Sendable {
         let name: String
         let id: String
@@ -23,7 +22,6 @@ struct SandboxNetworks: Decodable, Sendable {
 
     let networks: [Fake]
 
-    /// Requests the networks from a running sandbox.
     static func read(from url: String) async throws -> SandboxNetworks {
         let sandbox = ServiceClient(callee: "sandbox", transport: HTTPTransport(baseURLs: [url]))
         return try await sandbox.get("/sandbox/networks")
@@ -73,7 +71,6 @@ extension SandboxNetworks.Fake {
     /// The prefix of the network's paths, for example `/facebook`.
     var path: String { URLComponents(string: url)?.path ?? "" }
 
-    /// Returns the name of a setting of this network.
     func setting(_ name: String) -> String { "\(network.uppercased())_\(name)" }
 
     /// Returns whether the sandbox replaces the network: it is not configured, or its URL is this one.

@@ -5,7 +5,6 @@ import ServiceClient
 import Wire
 
 extension ServiceClient {
-    /// Returns a client that calls a service as the operator.
     static func ofOperator(_ service: String, _ options: WorkspaceOptions) throws -> ServiceClient {
         let settings = try SuiteSettings(workspace: try options.workspace())
         guard let key = settings.secret(ServiceKeys.setting(of: "roost")) else {

@@ -9,7 +9,6 @@ struct ServiceDatabases: Sendable {
     let secrets: Secrets
     let logger: Logger
 
-    /// Creates the database in a private server if it does not exist.
     func createDatabase(_ name: String) async throws {
         try await connected { database in
             let exists = try await database.one(
@@ -67,7 +66,6 @@ struct ServiceDatabases: Sendable {
         )
     }
 
-    /// Returns the administrator's URL with the user of a service.
     private func url(of program: SuiteProgram) throws -> String {
         guard var parts = URLComponents(string: administrator), parts.host != nil else {
             throw Workspace.Problem("DATABASE_URL must have the form postgres://user:password@host:port/database")
@@ -94,6 +92,5 @@ struct ServiceDatabases: Sendable {
         }
     }
 
-    /// Returns a name as a quoted SQL identifier.
     private static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }

@@ -2,7 +2,6 @@ import LocalPostgres
 import Logging
 import Postgres
 
-/// Prepares the database of each service.
 struct SuiteDatabase: Sendable {
     /// The name of the database in a private server.
     private static let name = "roost"
@@ -36,7 +35,6 @@ struct SuiteDatabase: Sendable {
         return urls
     }
 
-    /// Creates the database in a private server if it does not exist.
     func createDatabase(on server: PostgresServer) async throws {
         try await databases(server.url()).createDatabase(Self.name)
     }

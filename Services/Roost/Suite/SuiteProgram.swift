@@ -1,7 +1,6 @@
 import ChildProcesses
 import Credentials
 
-/// A program of the suite, as the `roost` command runs it.
 struct SuiteProgram: Hashable, Sendable {
     /// The name of the executable, and of the schema if the program has a database.
     let name: String
@@ -86,12 +85,9 @@ struct SuiteProgram: Hashable, Sendable {
 /// A port that must be free before the suite starts.
 struct NeededPort: Sendable {
     let port: LoopbackPort
-    /// The program or server that uses the port.
     let purpose: String
-    /// The setting that selects another port.
     let setting: String
 
-    /// Returns the problem and its remedy when another process listens on the port.
     func conflict() -> (problem: String, remedy: String)? {
         guard !port.isFree else {
             return nil
@@ -121,6 +117,5 @@ struct SuiteInstance: Sendable {
         }
     }
 
-    /// The base URL for readiness checks.
     var readinessURL: String { managementPort.map { "http://127.0.0.1:\($0)" } ?? url }
 }

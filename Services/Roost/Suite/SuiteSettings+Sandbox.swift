@@ -1,6 +1,5 @@
 import ChildProcesses
 
-/// The settings of the sandbox.
 extension SuiteSettings {
     /// Whether the sandbox runs: as `SANDBOX` says; by default, when no key for real push providers is set.
     var usesSandbox: Bool {

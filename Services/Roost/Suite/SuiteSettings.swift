@@ -23,7 +23,6 @@ struct SuiteSettings: Sendable {
             ? Secrets.prepare(in: workspace, environment: given) : Secrets.read(in: workspace)
     }
 
-    /// Creates settings that belong to no checkout.
     init(given: [String: String], secrets: Secrets) {
         self.given = given
         self.secrets = secrets
@@ -70,7 +69,6 @@ struct SuiteSettings: Sendable {
         }
     }
 
-    /// Returns the ports that the instances need.
     func neededPorts(for instances: [SuiteInstance]) throws -> [NeededPort] {
         try instances.flatMap { instance in
             let setting = instance.program.urlKey.map { "\($0)=http://127.0.0.1:<port>" } ?? "PORT=<port>"
@@ -157,7 +155,6 @@ struct SuiteSettings: Sendable {
     private static let backtrace =
         "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=mentioned,symbolicate=off,timeout=3s"
 
-    /// The default subscribers of each event.
     private static let subscribers = [
         "device.registered=push", "device.badge=push", "session.ended=push",
         "user.deleted=push+conversations+photos+social", "user.deletion_completed=auth",
@@ -191,7 +188,6 @@ struct SuiteSettings: Sendable {
         return keys.isEmpty ? nil : keys.joined(separator: ",")
     }
 
-    /// Returns the gateway's URL from this machine.
     func gatewayURL() throws -> String {
         let gateway = try instances().first { $0.program.urlKey == nil }
         return gateway?.url ?? "http://127.0.0.1:8080"
@@ -200,7 +196,6 @@ struct SuiteSettings: Sendable {
     /// The time limit for requests in progress when a service stops, in whole seconds.
     var drainTimeout: Int { given["DRAIN_TIMEOUT"].flatMap { Int($0) } ?? 8 }
 
-    /// Returns the addresses of a program's instances.
     func addresses(of program: SuiteProgram) -> [String] {
         let value = program.urlKey.flatMap { given[$0] } ?? "http://127.0.0.1:\(program.port)"
         return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -1,13 +1,11 @@
 import Foundation
 import Wire
 
-/// One unexpected exit of a process.
 struct ExitRecord: Codable, Sendable {
     let time: String
     let process: String
     /// For example `signal 11`.
     let end: String
-    /// The running time of the process.
     let seconds: Double
 }
 
@@ -49,7 +47,6 @@ struct ExitLog: Sendable {
         return data.split(separator: 10).compactMap { try? decoder.decode(ExitRecord.self, from: Data($0)) }
     }
 
-    /// Returns a sentence for each process that exited within the window before `now`.
     func summaries(now: Date = Date()) -> [String] {
         let recent = records().filter { record in
             Timestamp.date(from: record.time).map { 0...Self.window ~= now.timeIntervalSince($0) } ?? false

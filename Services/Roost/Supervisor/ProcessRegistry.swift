@@ -10,7 +10,6 @@ final class ProcessRegistry: Sendable {
         let process: ProcessIdentity
     }
 
-    /// The name of the PostgreSQL server in the records.
     static let postgresql = "postgresql"
 
     private let path: String

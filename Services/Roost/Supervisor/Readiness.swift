@@ -1,7 +1,6 @@
 import HTTPTypes
 import ServiceClient
 
-/// The readiness of a service.
 enum Readiness: Sendable, Equatable {
     case ready
     /// The service responds, but a dependency does not.
@@ -16,7 +15,6 @@ enum Readiness: Sendable, Equatable {
         return (try? await HTTPTransport(baseURLs: [url]).send(request)) != nil
     }
 
-    /// Requests `/ready` from the service at a base URL.
     static func of(_ url: String, within limit: Duration = .seconds(2)) async -> Readiness {
         var request = ServiceRequest(method: .get, path: "/ready")
         request.timeout = limit

@@ -5,7 +5,6 @@ import LocalPostgres
 import Logging
 import Wire
 
-/// Starts the suite under a supervisor, in an empty checkout or after an earlier run.
 struct SuiteStarter: Sendable {
     /// A process that exits this often before it is ready for the first time will not become ready by itself.
     private static let maximumFailedStarts = 5
@@ -125,7 +124,7 @@ struct SuiteStarter: Sendable {
         while !server.isReady {
             guard postgres.exits.count < Self.maximumFailedStarts else {
                 throw Workspace.Problem(
-                    "PostgreSQL \(postgres.exits.last); \(server.logFile) says:\n\(server.logTail())"
+                    "PostgreSQL \(postgres.exits.last); the end of \(server.logFile):\n\(server.logTail())"
                 )
             }
             // The server reports its readiness only in a file.

@@ -4,7 +4,6 @@ import Glibc
 import Locks
 import Wire
 
-/// One process that is kept running until it is stopped.
 final class SupervisedProcess: Sendable {
     struct Configuration: Sendable {
         /// The stage in which a process stops: all processes of a stage together, after those of the stage before.
@@ -18,11 +17,9 @@ final class SupervisedProcess: Sendable {
 
         let name: String
         let stage: Stage
-        /// The signal for a clean stop.
         var stopSignal = SIGTERM
         /// The signal when a clean stop takes too long.
         var forceSignal = SIGKILL
-        /// The time limit of a clean stop.
         let stopLimit: Duration
         /// The base URL of `/health`; nil for a process without it.
         var healthURL: String?
@@ -149,7 +146,6 @@ final class SupervisedProcess: Sendable {
         _ = await child.exit()
     }
 
-    /// Kills the process at once.
     func force() {
         beginStopping()?.signal(configuration.forceSignal)
     }
@@ -173,13 +169,13 @@ final class SupervisedProcess: Sendable {
         var hasAnswered = false
         var unanswered = 0
         while unanswered < Self.checksPerTimeout {
-            let asked = ContinuousClock.now
+            let checked = ContinuousClock.now
             if await Readiness.isAlive(url, within: interval) {
                 (hasAnswered, unanswered) = (true, 0)
             } else if hasAnswered {
                 unanswered += 1
             }
-            do { try await Task.sleep(until: asked + interval) } catch { return }
+            do { try await Task.sleep(until: checked + interval) } catch { return }
         }
         let isOver = state.withLock { state in
             let isOver = state.isStopping || child.status != nil

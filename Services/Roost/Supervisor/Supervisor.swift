@@ -15,7 +15,6 @@ actor Supervisor {
         self.exitLog = exitLog
     }
 
-    /// Starts a process and keeps it running.
     func supervise(_ configuration: SupervisedProcess.Configuration) -> SupervisedProcess {
         let process = SupervisedProcess(configuration, console: console, registry: registry, exitLog: exitLog)
         if !isStopping {

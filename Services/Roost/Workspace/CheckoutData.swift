@@ -7,9 +7,7 @@ struct CheckoutData: Sendable {
     enum State: String, Sendable {
         /// `roost` or its PostgreSQL uses the folder.
         case running
-        /// The checkout exists.
         case exists
-        /// The checkout was deleted.
         case deleted
         /// The folder does not say which checkout it belongs to.
         case unknown
@@ -39,7 +37,6 @@ struct CheckoutData: Sendable {
         bytes = Self.size(path)
     }
 
-    /// Returns the folders, sorted by name.
     static func list(in root: String = root) throws -> [CheckoutData] {
         guard FileManager.default.fileExists(atPath: root) else { return [] }
         do {
@@ -68,7 +65,6 @@ struct CheckoutData: Sendable {
         }
     }
 
-    /// Records in the folder which checkout uses it.
     static func record(_ checkout: String, in folder: String) throws {
         let (file, new) = ("\(folder)/checkout", "\(folder)/checkout.new")
         unlink(new)

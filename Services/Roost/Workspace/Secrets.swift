@@ -9,7 +9,6 @@ struct Secrets: Sendable {
     /// The values by setting name; database passwords are named `DATABASE_PASSWORD_<SERVICE>`.
     let values: [String: String]
 
-    /// Reads the existing secrets.
     static func read(in workspace: Workspace) throws -> Secrets {
         Secrets(values: try EnvironmentFile(path: workspace.secretsFile).read())
     }
@@ -63,7 +62,6 @@ struct Secrets: Sendable {
         )
     }
 
-    /// Returns secrets for a temporary database.
     static func ephemeral() -> Secrets {
         Secrets(values: Dictionary(uniqueKeysWithValues: names.map { ($0, random($0)) }))
     }

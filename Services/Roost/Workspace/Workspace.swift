@@ -4,7 +4,6 @@ import Glibc
 
 /// The `.roost` folder of a checkout, which keeps the state between runs.
 struct Workspace: Sendable {
-    /// The path of the checkout.
     let root: String
 
     /// An error whose text explains to the operator why a command failed.
@@ -44,7 +43,6 @@ struct Workspace: Sendable {
     /// The name of root's data folder for this checkout, as `roost data` shows it.
     var dataName: String { Self.fingerprint(root) }
 
-    /// Records which checkout uses root's data folder, for `roost data list`.
     func recordCheckout() throws {
         if geteuid() == 0 { try CheckoutData.record(root, in: postgres) }
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// The option that selects the checkout.
 struct WorkspaceOptions: ParsableArguments {
     @Option(help: "The checkout whose .roost folder is used.")
     var directory = "."

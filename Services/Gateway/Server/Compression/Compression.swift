@@ -61,7 +61,6 @@ enum Compression {
         return acceptsGzip ? .now : .notNow
     }
 
-    /// Adapts the header fields of a response to its compression.
     static func apply(to fields: inout [(String, String)]) {
         fields.removeAll { name, _ in
             let name = name.lowercased()

@@ -1,7 +1,6 @@
 import CZlib
 import NIOCore
 
-/// The number of responses that one event loop is compressing.
 final class DeflaterCounter {
     fileprivate(set) var count = 0
 }
@@ -63,19 +62,16 @@ final class Deflater {
         activeCount?.count -= 1
     }
 
-    /// Returns the compressed output of `bytes`, which may be empty.
     func compress(_ bytes: ByteBuffer) -> ByteBuffer {
         hasPendingOutput = true
         return run(bytes, Z_NO_FLUSH)
     }
 
-    /// Returns the output that zlib has held back.
     func flush() -> ByteBuffer {
         hasPendingOutput = false
         return run(ByteBuffer(), Z_SYNC_FLUSH)
     }
 
-    /// Returns the rest of the body with the gzip trailer.
     func finish() -> ByteBuffer {
         hasPendingOutput = false
         return run(ByteBuffer(), Z_FINISH)

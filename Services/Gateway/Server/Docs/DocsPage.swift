@@ -68,7 +68,6 @@ struct DocsPage {
         var operations: [(method: String, template: String, html: String)] = []
     }
 
-    /// Returns the operations grouped by their first tag, in the order of the document's tags.
     private static func groups(_ document: OpenAPIDocument) -> [Group] {
         var groups = (document.root["tags"]?.sequence ?? []).map { tag in
             Group(tag: tag["name"]?.string ?? "", description: tag["description"]?.string ?? "")

@@ -102,7 +102,6 @@ struct MarkdownDocument {
         html += "<\(tag) id=\"\(anchor)\">\(Markup.inline(text))</\(tag)>"
     }
 
-    /// Returns the number of `#` at the start of a heading, or nil for another line.
     private static func headingLevel(_ line: String) -> Int? {
         let level = line.prefix { $0 == "#" }.count
         return (1...6).contains(level) && line.dropFirst(level).hasPrefix(" ") ? level : nil

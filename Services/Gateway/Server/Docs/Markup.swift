@@ -14,7 +14,6 @@ enum Markup {
         return result
     }
 
-    /// Returns a path that may break after each slash.
     static func path(_ template: String) -> String {
         escaped(template).replacing("/", with: "/<wbr>")
     }
@@ -29,7 +28,6 @@ enum Markup {
         }.joined()
     }
 
-    /// Paragraphs, headings, lists and tables of a description.
     static func blocks(_ text: String) -> String { MarkdownDocument(text, headingTag: "h3").html }
 }
 

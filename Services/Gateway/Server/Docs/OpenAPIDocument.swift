@@ -57,7 +57,6 @@ package struct OpenAPIDocument {
         return good?["content"]?["text/event-stream"] != nil
     }
 
-    /// Returns the target of a `$ref` inside the document, or the node itself.
     func resolved(_ node: Node) -> Node {
         var node = node
         // References to references are legal; the limit of 8 stops cycles.

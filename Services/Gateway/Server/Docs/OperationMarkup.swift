@@ -1,6 +1,5 @@
 import Yams
 
-/// The HTML of one operation: one method of one path.
 struct OperationMarkup {
     let document: OpenAPIDocument
     private let schemas: SchemaMarkup

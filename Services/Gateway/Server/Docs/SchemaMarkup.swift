@@ -1,6 +1,5 @@
 import Yams
 
-/// Short HTML descriptions of the schemas of bodies and parameters.
 struct SchemaMarkup {
     let document: OpenAPIDocument
 

@@ -24,7 +24,6 @@ final class FrameMeter: ChannelDuplexHandler {
     private static let preface = 24
     private static let header = 9
 
-    /// Whether a GOAWAY with an error was sent.
     private(set) var hasSentError = false
     /// The number of useless frames that are still allowed; each HEADERS or DATA frame raises it by ten.
     private var idleFrames = 1_000

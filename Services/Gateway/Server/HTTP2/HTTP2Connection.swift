@@ -43,7 +43,6 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
         self.admission = admission
     }
 
-    /// Sets up the content of a connection's TLS connection for HTTP/2.
     static func install(in channel: any Channel, loop: GatewayLoop, admission: ConnectionAdmission) throws {
         let configuration = loop.state.configuration
         let meter = FrameMeter()

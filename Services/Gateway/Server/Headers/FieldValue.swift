@@ -1,4 +1,3 @@
-/// Checks of header field values on their bytes.
 enum FieldValue {
     /// Returns whether a comma-separated list contains `token`, which must be lower-case.
     static func list(_ value: String, contains token: StaticString) -> Bool {
@@ -86,7 +85,6 @@ enum FieldValue {
 }
 
 extension StringProtocol {
-    /// The text without leading and trailing spaces and tabs.
     var trimmedASCII: SubSequence {
         let isBlank = { (character: Character) in character == " " || character == "\t" }
         guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {

@@ -45,7 +45,6 @@ struct Origin: Sendable {
     }
 }
 
-/// The forwarding fields of a request.
 struct Forwarding: Sendable {
     /// The values of the `X-Forwarded-For` fields.
     var addresses: [String] = []

@@ -1,6 +1,5 @@
 import NIOHTTP1
 
-/// Creates the response head for the client from a service's head.
 enum ResponseHead {
     /// How the end of a response body is marked.
     enum Framing {

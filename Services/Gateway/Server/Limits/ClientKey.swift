@@ -1,7 +1,6 @@
 import Foundation
 import Wire
 
-/// The key of a rate limit: a user or a client address.
 enum ClientKey {
     static func user(_ user: User.ID) -> UInt64 {
         var hasher = Hasher()

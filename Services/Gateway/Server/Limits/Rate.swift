@@ -1,4 +1,3 @@
-/// A rate of requests: a burst, and an average over time.
 struct Rate: Hashable, Sendable {
     /// The nanoseconds after which one request is allowed again.
     let interval: UInt64
@@ -15,6 +14,5 @@ struct Rate: Hashable, Sendable {
         self.burst = UInt64(max(1, burst))
     }
 
-    /// The nanoseconds after which a whole burst is allowed again.
     var window: UInt64 { interval * burst }
 }

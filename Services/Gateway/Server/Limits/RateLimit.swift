@@ -1,7 +1,6 @@
 import Metrics
 import Wire
 
-/// A rate limit with the name that clients see.
 struct RateLimit: Sendable {
     enum Name: String, CaseIterable, Sendable {
         case user
@@ -57,7 +56,6 @@ struct RateQuota: Sendable {
     }
 }
 
-/// The error of a request that exceeds a rate limit.
 struct RateExceeded: Error {
     let quota: RateQuota
     /// Seconds until the next request is allowed.

@@ -24,7 +24,6 @@ final class TokenBuckets: Sendable {
         }
     }
 
-    /// The result for one request.
     struct Decision: Equatable {
         let isAdmitted: Bool
         /// The number of further requests that are allowed at this moment.

@@ -5,16 +5,13 @@ import ServiceHost
 
 /// An object on an event loop with deadlines, which must end when the gateway stops.
 protocol ManagedConnection: AnyObject {
-    /// The index in the loop's list.
     var listIndex: Int { get set }
     func check(_ now: NIODeadline)
     /// Ends as soon as its request allows.
     func drain()
-    /// Ends immediately.
     func closeNow()
     /// The time since which the connection is idle; nil for a busy connection and for other objects.
     var idleSince: NIODeadline? { get }
-    /// The address key that the connection counts for, if any.
     var connectionKey: UInt64? { get }
 }
 

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 
-/// One request and its response, with their progress.
 struct ProxiedRequest {
     let head: HTTPRequestHead
     let method: MethodSet
@@ -9,7 +8,6 @@ struct ProxiedRequest {
     var parsedHead: ParsedRequestHead?
     /// The target for the service; nil keeps the client's target.
     var target: String?
-    /// The origin of the request; nil before its header fields are parsed.
     var origin: Origin?
     var route: Route?
     var requestID = ""
@@ -23,14 +21,11 @@ struct ProxiedRequest {
     var session: Substring?
     /// Instances at which the request has failed.
     var tried = TriedPools()
-    /// Whether the request was sent a second time.
     var isRetry = false
-    /// The time of the last attempt.
     var attemptBegan: NIODeadline
     /// The remaining quota of the limit that was counted last.
     var quota: RateQuota?
 
-    /// Whether the connection may serve another request after this one.
     var keepAlive: Bool
     var requestEnded = false
     var responseBegan = false
@@ -48,7 +43,6 @@ struct ProxiedRequest {
     var bodyWaitBegan: NIODeadline?
     /// The remaining time that the client may delay its body; nil before the first part.
     var bodyCredit: TimeAmount?
-    /// The time of the last progress of the request, and of the response.
     var lastRequestActivity: NIODeadline
     var lastResponseActivity: NIODeadline
 
@@ -86,7 +80,6 @@ struct ProxiedRequest {
     /// Whether this is a long poll, which the service holds until an event is due.
     var isPoll: Bool { session != nil && method == .get && parsedHead?.wantsWebSocket == false }
 
-    /// Whether the response is an event stream.
     var isStream: Bool { route.map { !method.isEmpty && $0.streams.contains(method) } ?? false }
 
     /// Whether the request waits for events for an unlimited time.

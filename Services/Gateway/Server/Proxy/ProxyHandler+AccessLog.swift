@@ -2,7 +2,6 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// The access log and the request metrics.
 extension ProxyHandler {
     func finishLog() {
         let duration = NIODeadline.now() - request.started

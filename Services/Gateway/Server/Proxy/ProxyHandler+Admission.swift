@@ -139,7 +139,6 @@ extension ProxyHandler {
         dispatchWhenVerified { try await credentials.identify(token, allowingServer: true) }
     }
 
-    /// Dispatches the request when its credential has been verified.
     private func dispatchWhenVerified(_ verification: @escaping @Sendable () async throws -> Identity) {
         let current = generation
         loop.eventLoop.makeFutureWithTask(verification)

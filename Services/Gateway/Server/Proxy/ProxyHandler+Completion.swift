@@ -35,7 +35,6 @@ extension ProxyHandler {
         }
     }
 
-    /// Starts the next request, if the connection may serve another.
     func next() {
         guard request.keepAlive, !loop.isDraining else {
             closeGracefully()

@@ -2,7 +2,6 @@ import Metrics
 import NIOCore
 import Wire
 
-/// The deadlines of each phase.
 extension ProxyHandler {
     /// How long a client may continue to send after the gateway has closed its side.
     private static let lingerTime = TimeAmount.seconds(2)
@@ -33,7 +32,6 @@ extension ProxyHandler {
             request = .none
             refuse(GatewayError.slowHeaders)
         } else if now - phaseSince > state.configuration.idleTimeout {
-            // There is no request to respond to.
             close()
         }
     }

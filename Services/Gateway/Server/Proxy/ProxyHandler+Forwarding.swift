@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Forwarding of a request to a service.
 extension ProxyHandler {
     func forward(to service: Int) {
         guard let parsedHead = request.parsedHead else { return }
@@ -148,7 +147,6 @@ extension ProxyHandler {
         }
     }
 
-    /// Reads more of the body when the service accepts more.
     func upstreamBecameWritable() {
         flushAndRead()
     }

@@ -3,7 +3,6 @@ import NIOHTTP1
 import ServiceHost
 import Wire
 
-/// The response to the client, from a service or from the gateway itself.
 extension ProxyHandler {
     // MARK: Service responses
 
@@ -14,7 +13,7 @@ extension ProxyHandler {
             return
         }
         let now = NIODeadline.now()
-        upstream.pool.health.metrics.answered(
+        upstream.pool.health.metrics.recordResponse(
             head.status.code,
             after: request.isPoll ? nil : now - request.attemptBegan
         )
@@ -156,7 +155,6 @@ extension ProxyHandler {
         upstream?.close()
     }
 
-    /// Adds the fields that describe the connection.
     private func addTransport(_ fields: inout [(String, String)]) {
         if state.configuration.hstsSeconds > 0, origin.scheme == "https" {
             fields.append(("strict-transport-security", "max-age=\(state.configuration.hstsSeconds)"))

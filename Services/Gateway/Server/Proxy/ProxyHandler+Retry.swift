@@ -8,7 +8,6 @@ import NIOHTTP1
 /// A request is retried once, if that is safe and within the service's retry budget. It goes to another instance. The
 /// same instance is used only when it closed a reused connection, which is not a sign of failure.
 extension ProxyHandler {
-    /// Handles the end of the connection to the service.
     func upstreamClosed(_ upstream: UpstreamHandler) {
         guard request.upstream === upstream, let service = request.service else { return }
         request.upstream = nil
@@ -54,7 +53,6 @@ extension ProxyHandler {
         upstream.pool.failed(.unanswered, began: began)
     }
 
-    /// Sends the request again if that is allowed, and returns whether it did.
     private func retry(
         excluding pool: UpstreamPool,
         orSameInstance allowsSameInstance: Bool,

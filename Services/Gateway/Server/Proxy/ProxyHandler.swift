@@ -13,7 +13,6 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
     typealias OutboundOut = HTTPServerResponsePart
 
     enum Phase {
-        /// Between two requests.
         case awaiting
         /// The head has arrived, and the gateway verifies the credential or connects to the service.
         ///
@@ -26,7 +25,6 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
         ///
         /// Closing at once would reset the connection, and the client might never receive the response.
         case lingering
-        /// The HTTP handlers are being replaced or removed.
         case changing
         case closed
     }

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 
-/// The HTTP/1 handlers of a client connection, which can be replaced or removed.
 final class ServerCodec {
     private let limits: NIOHTTPDecoderLimitConfiguration
     private let meter: ByteMeter
@@ -117,7 +116,6 @@ final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ByteBuffer {
-    /// Whether an empty line ends the buffer, as it ends a request without a body.
     fileprivate var endsBlank: Bool {
         readableBytes >= 4 && getInteger(at: writerIndex - 4, as: UInt32.self) == 0x0D0A_0D0A
     }

@@ -15,7 +15,6 @@ struct CORSPolicy: Sendable {
         isOpenToAll = origins.contains("*")
     }
 
-    /// Adds the CORS fields of a response for a page of `origin`.
     func addFields(_ fields: inout [(String, String)], origin: String?) {
         // A response that depends on the origin must not be cached for another origin.
         if !isOpenToAll && !origins.isEmpty { fields.append(("vary", "origin")) }
@@ -24,7 +23,6 @@ struct CORSPolicy: Sendable {
         fields.append(("access-control-expose-headers", Self.exposed))
     }
 
-    /// Returns the fields of a preflight response.
     func preflight(for route: Route, origin: String?, requestedHeaders: String?) -> [(String, String)] {
         var fields = [("allow", route.allow)]
         addFields(&fields, origin: origin)

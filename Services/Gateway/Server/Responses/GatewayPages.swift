@@ -5,7 +5,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// The responses that the gateway creates itself.
 struct GatewayPages: Sendable {
     enum Result: Sendable {
         case now(GatewayResponse)
@@ -35,7 +34,6 @@ struct GatewayPages: Sendable {
         socketEvents = MarkdownPage(gateway_socket_events().text, isCompressed: isCompressed).page
     }
 
-    /// Returns the same pages with the status of other clusters.
     func replacingClusters(_ clusters: [UpstreamCluster]) -> GatewayPages {
         var pages = self
         pages.reporter = StatusReporter(clusters: clusters)

@@ -41,7 +41,6 @@ enum RequestTarget {
         return last.isEmpty || isPlain(last) ? .clean(pathLength: pathLength) : .malformed
     }
 
-    /// Returns the byte that the escape at `index` encodes.
     static func escape(in bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt8? {
         guard index + 2 < bytes.count, let high = hexDigit(bytes[index + 1]), let low = hexDigit(bytes[index + 2])
         else {

@@ -1,6 +1,5 @@
 import NIOHTTP1
 
-/// A public path template with its methods and owner.
 final class Route: Sendable {
     enum Owner: Hashable, Sendable {
         /// The index of the service in the configuration.
@@ -12,13 +11,10 @@ final class Route: Sendable {
 
     /// For example `/conversations/{token}/messages`; logs and metrics use it instead of the path.
     let template: String
-    /// The template's index in the table, for counters.
     let number: Int
     let owner: Owner
     let methods: MethodSet
-    /// The methods that need no credential.
     let open: MethodSet
-    /// The methods whose response is an event stream.
     let streams: MethodSet
     let isCompressible: Bool
     /// Whether the service handles CORS itself.
@@ -41,7 +37,6 @@ final class Route: Sendable {
     }
 }
 
-/// The pages that the gateway serves itself.
 enum GatewayPage: String, CaseIterable, Sendable {
     case health = "/health"
     case ready = "/ready"
@@ -51,7 +46,6 @@ enum GatewayPage: String, CaseIterable, Sendable {
     case socketEvents = "/docs/socket-events"
 }
 
-/// A set of the methods that clients may use.
 struct MethodSet: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 

@@ -20,7 +20,6 @@ enum TicketParameter: Equatable {
         }
     }
 
-    /// Returns the target without the parameter.
     static func removed(from target: String) -> String {
         guard let mark = mark(in: target) else { return target }
         let remaining = pairs(in: target, after: mark).filter { !isTicket($0) }.map { String(Substring($0)) }

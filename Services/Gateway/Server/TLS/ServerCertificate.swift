@@ -21,7 +21,6 @@ package final class ServerCertificate: Sendable {
         (context, expiry) = try source.load()
     }
 
-    /// Logs when the certificate expires, at a level that depends on the remaining time.
     func logExpiry(_ logger: Logger) {
         Gauge(label: "roost_gateway_certificate_expiry_timestamp_seconds").record(expiry)
         let date = Date(timeIntervalSince1970: TimeInterval(expiry)).formatted(.iso8601)

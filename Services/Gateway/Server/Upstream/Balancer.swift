@@ -37,7 +37,6 @@ final class Balancer {
         retries = RetryCounters(service: cluster.name)
     }
 
-    /// Applies other instances; removed instances finish their requests.
     func apply(cluster: UpstreamCluster, pools: [UpstreamPool]) {
         for pool in self.pools where !pools.contains(where: { $0 === pool }) { pool.retire() }
         self.cluster = cluster
@@ -49,7 +48,6 @@ final class Balancer {
         unreported += 1
     }
 
-    /// Returns an instance for a request that has failed at the instances in `tried`.
     func choose(excluding tried: TriedPools = TriedPools(), asTunnel: Bool = false) -> Choice {
         let count = pools.count
         if tried.isEmpty, count == 1 {
@@ -104,7 +102,6 @@ final class Balancer {
         return .noInstance(until: soonest ?? now, now)
     }
 
-    /// Removes and returns the first pool with the fewest requests.
     private static func least(of pools: inout [UpstreamPool], asTunnel: Bool) -> UpstreamPool? {
         let best = pools.indices.min { pools[$0].load(asTunnel: asTunnel) < pools[$1].load(asTunnel: asTunnel) }
         return best.map { pools.remove(at: $0) }
@@ -145,7 +142,6 @@ struct TriedPools {
     }
 }
 
-/// Counters of retries, by reason.
 final class RetryCounters {
     let connect: Counter
     let broken: Counter

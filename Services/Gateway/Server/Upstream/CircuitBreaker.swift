@@ -66,7 +66,6 @@ struct CircuitBreaker {
         openIfFailing(now)
     }
 
-    /// Records a response with any status.
     mutating func recordResponse() {
         consecutiveUnanswered = 0
     }

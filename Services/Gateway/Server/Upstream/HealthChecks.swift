@@ -6,7 +6,6 @@ import NIOPosix
 final class HealthChecks: Sendable {
     private struct State {
         var clusters: [UpstreamCluster] = []
-        /// Instances with a check in progress.
         var inProgress: Set<ObjectIdentifier> = []
         var timer: RepeatedTask?
     }

@@ -1,6 +1,5 @@
 package import NIOCore
 
-/// The thresholds of health checks, ejections, circuit breakers and recovery.
 package struct HealthRules: Sendable {
     /// Unanswered checks in a row after which an instance leaves the rotation.
     ///

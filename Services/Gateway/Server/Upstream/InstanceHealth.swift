@@ -6,7 +6,6 @@ import Synchronization
 
 /// The history of an instance's processes, from the fields of its `/ready` response.
 struct InstanceHistory: Sendable {
-    /// The number of restarts by the supervisor.
     let restarts: Int
     /// The last exit, for example `signal 11`.
     let lastExit: String?
@@ -47,7 +46,6 @@ final class InstanceHealth: Sendable {
         case refused(until: NIODeadline)
     }
 
-    /// The status that operators see.
     struct HealthStatus: Equatable {
         var isReady = true
         var isEjected = false
@@ -116,7 +114,6 @@ final class InstanceHealth: Sendable {
         lastHistory.withLock { $0 = history }
     }
 
-    /// Whether the instance responds, as far as is known.
     var isResponding: Bool {
         isHealthy || state.withLock { $0.circuit.state != .open && $0.missedChecks < rules.missedChecks }
     }
@@ -183,18 +180,16 @@ final class InstanceHealth: Sendable {
         state.withLock { $0.circuit.sent(requests, now) }
     }
 
-    /// Records a response to a request that was sent at `began`.
     func succeeded(began: NIODeadline, now: @autoclosure () -> NIODeadline) {
         guard flags.load(ordering: .relaxed) & Flags.succeeding != 0 else { return }
         let now = now()
         update { state in
             state.ejection.succeeded()
             state.circuit.recordResponse()
-            answered(&state, began: began, now: now)
+            recordProbeResponse(&state, began: began, now: now)
         }
     }
 
-    /// Records the failure of a request that was sent at `began`.
     func failed(_ failure: Failure, began: NIODeadline, now: NIODeadline) {
         metrics.failed(failure)
         update { state in
@@ -203,13 +198,13 @@ final class InstanceHealth: Sendable {
             case .unanswered: state.circuit.recordUnansweredRequest(now)
             case .errorStatus:
                 state.circuit.recordResponse()
-                answered(&state, began: began, now: now)
+                recordProbeResponse(&state, began: began, now: now)
             }
             state.ejection.failed(isInRotation: state.isInRotation, now)
         }
     }
 
-    private func answered(_ state: inout State, began: NIODeadline, now: NIODeadline) {
+    private func recordProbeResponse(_ state: inout State, began: NIODeadline, now: NIODeadline) {
         guard began >= state.since else { return }
         if state.circuit.recordProbeResponse() { beginRecovery(&state, now) }
     }
@@ -222,7 +217,6 @@ final class InstanceHealth: Sendable {
 
     // MARK: Results of checks
 
-    /// Records the result of a readiness check.
     func recordCheck(_ outcome: ReadyProbe.Outcome, now: NIODeadline) {
         guard outcome != .ready || !isHealthy || state.withLock({ $0.missedChecks > 0 }) else { return }
         update { state in

@@ -35,7 +35,7 @@ final class InstanceMetrics: Sendable {
     }
 
     /// Counts a response; `time` is nil for a response that was held on purpose.
-    func answered(_ status: UInt, after time: TimeAmount?) {
+    func recordResponse(_ status: UInt, after time: TimeAmount?) {
         requests[min(Int(status / 100), 5)].increment()
         if let time { latency.recordNanoseconds(time.nanoseconds) }
     }
@@ -61,7 +61,6 @@ final class InstanceMetrics: Sendable {
     }
 }
 
-/// The number of connections of one loop to an instance, by state.
 struct PoolSize: Equatable {
     var idle = 0
     var busy = 0

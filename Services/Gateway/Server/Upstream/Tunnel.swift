@@ -138,7 +138,6 @@ final class TunnelHandler: ChannelInboundHandler {
         context?.close(promise: nil)
     }
 
-    /// Closes the channel after the written data has been sent.
     private func closeWhenSent() {
         guard let context, !isClosed else { return }
         let promise = context.eventLoop.makePromise(of: Void.self)

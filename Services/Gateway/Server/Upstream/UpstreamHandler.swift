@@ -13,7 +13,6 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Whether the connection has carried a response, so the service may have closed it since.
     private(set) var isUsed = false
     private(set) var isTunnel = false
-    /// Whether the pool counts this connection.
     var isCounted = true
     /// Whether the connection carries a long poll or an event stream.
     var isLongLived = false {

@@ -17,7 +17,6 @@ final class UpstreamPool {
     private var tunnels = 0
     /// The number of long polls and event streams.
     private var longLived = 0
-    /// The number of requests sent since the last report.
     private var unreported = 0
     private var shown = PoolSize()
     /// Whether the instance was removed: its requests finish, and no connection is kept.
@@ -39,7 +38,6 @@ final class UpstreamPool {
 
     var instance: UpstreamInstance { health.instance }
 
-    /// Whether a connection is available or may be opened.
     var hasRoom: Bool { mayConnect || !idle.isEmpty }
 
     var isOpenToAll: Bool { health.isHealthy && hasRoom }
@@ -66,7 +64,6 @@ final class UpstreamPool {
     /// others.
     var mayAddLongLived: Bool { longLived < max(1, limit / 2) }
 
-    /// Opens a connection and passes it to `completion` on the event loop.
     func connect(_ completion: @escaping (Result<UpstreamHandler, any Error>) -> Void) {
         count += 1
         let bootstrap = ClientBootstrap(group: eventLoop)
@@ -125,7 +122,6 @@ final class UpstreamPool {
         if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
     }
 
-    /// Changes the number of long polls and event streams.
     func changeLongLived(_ change: Int) {
         longLived += change
     }

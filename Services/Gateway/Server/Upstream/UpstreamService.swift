@@ -50,7 +50,6 @@ package struct UpstreamInstance: Sendable, Hashable {
     package let url: String
     package let host: String
     package let port: Int
-    /// The value of `Host`.
     package let authority: String
     /// The value of `x-roost-instance`: six base64url characters of the SHA-256 of the instance's URL.
     ///

@@ -2,7 +2,6 @@ import ArgumentParser
 import AuthAPI
 import Wire
 
-/// The options of a command on one account.
 struct AccountOptions: ParsableArguments {
     @Argument(help: "The account's id, its username, or its verified e-mail address.") var account: String
     @OptionGroup var workspace: WorkspaceOptions

@@ -79,7 +79,6 @@ func pages<Item>(
     return all
 }
 
-/// Calls auth as the operator.
 func requesting<Response>(
     _ options: WorkspaceOptions,
     _ call: (AuthClient) async throws -> Response

@@ -3,7 +3,6 @@ import Foundation
 import SocialAPI
 import Wire
 
-/// The output of `roost admin`.
 enum AdminOutput {
     static func accounts(_ accounts: [AccountReport]) -> String {
         guard !accounts.isEmpty else { return "no accounts\n" }

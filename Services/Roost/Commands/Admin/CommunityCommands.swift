@@ -10,7 +10,6 @@ struct CommunitiesCommand: AsyncParsableCommand {
         defaultSubcommand: ListCommand.self
     )
 
-    /// The default subcommand.
     struct ListCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
@@ -55,7 +54,6 @@ struct CommunitiesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Calls social as the operator.
     fileprivate static func requesting<Response>(
         _ options: WorkspaceOptions,
         _ call: (SocialClient) async throws -> Response

@@ -74,7 +74,6 @@ struct SetAsideCommand: AsyncParsableCommand {
 
 private let path = "/internal/set-aside"
 
-/// The service that has set the rows aside.
 struct SetAsideService: ParsableArguments {
     private static let names = ["auth", "conversations", "photos", "push", "social"]
 
@@ -87,7 +86,6 @@ struct SetAsideService: ParsableArguments {
         }
     }
 
-    /// Calls the service.
     func requesting<Response>(_ call: (ServiceClient) async throws -> Response) async throws -> Response {
         try await reportingErrors { try await call(ServiceClient.ofOperator(service, workspace)) }
     }
@@ -106,7 +104,6 @@ struct SetAsideService: ParsableArguments {
     }
 }
 
-/// The rows that a command changes.
 struct SetAsideSelected: ParsableArguments {
     @Argument(help: "The rows' numbers, as `list` prints them.") var ids: [Int64] = []
     @Option(help: "All rows of this kind that are set aside.") var kind: String?
