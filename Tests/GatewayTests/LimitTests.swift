@@ -227,7 +227,7 @@ import Testing
     @Test func serviceDown() async throws {
         try await withGateway(settings: { configuration in
             // Nothing listens on the discard port.
-            configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+            configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
                 try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:9"])
             }
         }) { fixture in
