@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// Every route × everybody who may come along.
-@Suite struct AuthorizationMatrixTests {
+/// Every route with every role of its caller.
+@Suite("Authorization matrix") struct AuthorizationMatrixTests {
     enum Role: String, CaseIterable, Sendable {
         case creator, admin, member, former, kicked, stranger, foreigner, anonymous
     }
@@ -16,12 +16,12 @@ import Wire
         let method: HTTPRequest.Method
         let path: String
         var body: String?
-        /// The answer to each; who is not named is no member, and gets 404.
-        let answers: [Role: Int]
+        /// The status for each role. A role that is not listed is not a member and gets 404.
+        let statuses: [Role: Int]
 
         var testDescription: String { "\(method) \(path)" }
 
-        func answer(to role: Role) -> Int { role == .anonymous ? 403 : answers[role] ?? 404 }
+        func status(for role: Role) -> Int { role == .anonymous ? 403 : statuses[role] ?? 404 }
     }
 
     static let anySignedIn: [Role: Int] = Dictionary(
@@ -31,57 +31,57 @@ import Wire
     static let admins: [Role: Int] = [.creator: 200, .admin: 200, .member: 403]
 
     static let routes: [Route] = [
-        Route(method: .post, path: "/conversations/create", body: #"{"label": "x"}"#, answers: anySignedIn),
-        Route(method: .get, path: "/conversations", answers: anySignedIn),
-        Route(method: .get, path: "/conversations/{token}", answers: members),
+        Route(method: .post, path: "/conversations/create", body: #"{"label": "x"}"#, statuses: anySignedIn),
+        Route(method: .get, path: "/conversations", statuses: anySignedIn),
+        Route(method: .get, path: "/conversations/{token}", statuses: members),
         Route(
             method: .delete,
             path: "/conversations/{token}",
-            answers: [.creator: 200, .admin: 403, .member: 403]
+            statuses: [.creator: 200, .admin: 403, .member: 403]
         ),
-        Route(method: .get, path: "/conversations/search?q=hello", answers: anySignedIn),
+        Route(method: .get, path: "/conversations/search?q=hello", statuses: anySignedIn),
         Route(
             method: .post,
             path: "/conversations/{token}/join",
-            answers: [.creator: 200, .admin: 200, .member: 200, .former: 200, .kicked: 403, .stranger: 200]
+            statuses: [.creator: 200, .admin: 200, .member: 200, .former: 200, .kicked: 403, .stranger: 200]
         ),
-        Route(method: .post, path: "/conversations/{token}/leave", answers: members),
-        Route(method: .post, path: "/conversations/{token}/token", answers: admins),
-        Route(method: .put, path: "/conversations/{token}/label", body: #"{"label": "y"}"#, answers: members),
-        Route(method: .put, path: "/conversations/{token}/meta", body: #"{"meta": {}}"#, answers: members),
-        Route(method: .put, path: "/conversations/{token}/whiteList", body: #"{"whiteList": []}"#, answers: admins),
-        Route(method: .post, path: "/conversations/{token}/kick", body: #"{"userId": "target"}"#, answers: admins),
-        Route(method: .put, path: "/conversations/{token}/members/newcomer", answers: admins),
-        Route(method: .delete, path: "/conversations/{token}/members/target", answers: admins),
-        Route(method: .put, path: "/conversations/{token}/admins/target", answers: admins),
-        Route(method: .delete, path: "/conversations/{token}/admins/target", answers: admins),
-        Route(method: .put, path: "/conversations/{token}/push", answers: members),
-        Route(method: .delete, path: "/conversations/{token}/push", answers: members),
-        Route(method: .get, path: "/blocks", answers: anySignedIn),
-        Route(method: .put, path: "/blocks/target", answers: anySignedIn.merging([.foreigner: 400]) { $1 }),
-        Route(method: .delete, path: "/blocks/target", answers: anySignedIn),
-        Route(method: .get, path: "/conversations/{token}/messages", answers: members),
-        Route(method: .post, path: "/conversations/{token}/messages", body: #"{"data": "x"}"#, answers: members),
-        Route(method: .post, path: "/conversations/{token}/messages/{id}/read", answers: members),
+        Route(method: .post, path: "/conversations/{token}/leave", statuses: members),
+        Route(method: .post, path: "/conversations/{token}/token", statuses: admins),
+        Route(method: .put, path: "/conversations/{token}/label", body: #"{"label": "y"}"#, statuses: members),
+        Route(method: .put, path: "/conversations/{token}/meta", body: #"{"meta": {}}"#, statuses: members),
+        Route(method: .put, path: "/conversations/{token}/whiteList", body: #"{"whiteList": []}"#, statuses: admins),
+        Route(method: .post, path: "/conversations/{token}/kick", body: #"{"userId": "target"}"#, statuses: admins),
+        Route(method: .put, path: "/conversations/{token}/members/newcomer", statuses: admins),
+        Route(method: .delete, path: "/conversations/{token}/members/target", statuses: admins),
+        Route(method: .put, path: "/conversations/{token}/admins/target", statuses: admins),
+        Route(method: .delete, path: "/conversations/{token}/admins/target", statuses: admins),
+        Route(method: .put, path: "/conversations/{token}/push", statuses: members),
+        Route(method: .delete, path: "/conversations/{token}/push", statuses: members),
+        Route(method: .get, path: "/blocks", statuses: anySignedIn),
+        Route(method: .put, path: "/blocks/target", statuses: anySignedIn.merging([.foreigner: 400]) { $1 }),
+        Route(method: .delete, path: "/blocks/target", statuses: anySignedIn),
+        Route(method: .get, path: "/conversations/{token}/messages", statuses: members),
+        Route(method: .post, path: "/conversations/{token}/messages", body: #"{"data": "x"}"#, statuses: members),
+        Route(method: .post, path: "/conversations/{token}/messages/{id}/read", statuses: members),
         Route(
             method: .patch,
             path: "/conversations/{token}/messages/{id}",
             body: #"{"data": "y"}"#,
-            answers: [.creator: 200, .admin: 403, .member: 403]
+            statuses: [.creator: 200, .admin: 403, .member: 403]
         ),
-        Route(method: .delete, path: "/conversations/{token}/messages/{id}", answers: admins),
-        Route(method: .put, path: "/conversations/{token}/messages/{id}/reactions/%F0%9F%91%8D", answers: members),
-        Route(method: .delete, path: "/conversations/{token}/messages/{id}/reactions/%F0%9F%91%8D", answers: members),
-        Route(method: .post, path: "/conversations/{token}/read", body: #"{"before": 0}"#, answers: members),
-        Route(method: .get, path: "/conversations/{token}/changes?after=0", answers: members),
+        Route(method: .delete, path: "/conversations/{token}/messages/{id}", statuses: admins),
+        Route(method: .put, path: "/conversations/{token}/messages/{id}/reactions/%F0%9F%91%8D", statuses: members),
+        Route(method: .delete, path: "/conversations/{token}/messages/{id}/reactions/%F0%9F%91%8D", statuses: members),
+        Route(method: .post, path: "/conversations/{token}/read", body: #"{"before": 0}"#, statuses: members),
+        Route(method: .get, path: "/conversations/{token}/changes?after=0", statuses: members),
     ]
 
-    @Test(arguments: routes)
+    @Test("A route responds to each role with its status, and a rejected request changes nothing", arguments: routes)
     func matrix(_ route: Route) async throws {
         let draft = ConversationDraft(label: "x", members: ["admin", "member", "former", "kicked", "target"])
         try await withConversation(draft) { fixture in
             for role in Role.allCases {
-                // A conversation of its own for each, since what one does changes what the next may.
+                // Each role gets its own conversation, because one role's request changes what the next role may do.
                 let conversation = try await fixture.ann.conversations.create(draft)
                 _ = try await fixture.ann.ask(.put, "/conversations/\(conversation.token)/admins/admin")
                 try await fixture.person("former").conversations.leave(conversation.token)
@@ -93,7 +93,7 @@ import Wire
 
                 let answer = try await fixture.ask(as: role, route.method, path, route.body)
 
-                #expect(answer.status == route.answer(to: role), "\(role) \(answer.text)")
+                #expect(answer.status == route.status(for: role), "\(role) \(answer.text)")
                 if answer.status != 200 { #expect(try await fixture.footprint(of: conversation) == before) }
                 // A user who is blocked cannot be added to the next conversation.
                 if route.method == .put, route.path == "/blocks/target" {
@@ -103,8 +103,8 @@ import Wire
         }
     }
 
-    /// What a stranger is told of a conversation is what he is told of none.
-    @Test func indistinguishable() async throws {
+    @Test("A stranger cannot distinguish a conversation from one that does not exist")
+    func indistinguishable() async throws {
         try await withConversation { fixture in
             let madeUp = Base64URL.random(bytes: 16) + "\(fixture.conversation.id)"
             for suffix in ["", "/messages", "/changes?after=0"] {
@@ -117,7 +117,8 @@ import Wire
         }
     }
 
-    @Test func notFound() async throws {
+    @Test("Unknown paths and tokens respond 404, and unsupported methods 405")
+    func notFound() async throws {
         try await withConversation { fixture in
             for path in [
                 "/conversations/\(fixture.token)/push", "/conversations/\(fixture.token)/nothing", "/blocks/x", "/x",
@@ -152,7 +153,7 @@ extension ConversationFixture {
         }
     }
 
-    /// All that a request about this conversation could have changed.
+    /// Returns every row that a request to this conversation could have changed.
     fileprivate func footprint(of conversation: Conversation) async throws -> [String] {
         let id = conversation.id.rawValue
         return try await service.database.pool.all(

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing.
-@Suite struct BadInputTests {
+@Suite("Invalid input") struct BadInputTests {
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
     private static let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
     private static let names = (0...1_000).map { "\"u\($0)\"" }.joined(separator: ",")
@@ -87,7 +86,7 @@ import Wire
         BadRequest(.post, "/conversations/{token}/messages", "null", 400, nil),
     ]
 
-    /// `{id}` is a message of Ann's.
+    /// `{id}` is a message of Ana.
     static let editing: [BadRequest] =
         [
             #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": 1}"#: "data",
@@ -128,7 +127,7 @@ import Wire
             BadRequest(.delete, "/conversations/{token}/messages/{id}/reactions/%FF", nil, 404, nil),
         ]
 
-    static let asking: [BadRequest] =
+    static let reading: [BadRequest] =
         [
             ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
         ]
@@ -146,11 +145,12 @@ import Wire
         + [("", "after"), ("after=", "after"), ("after=-1", "after"), ("after=1&limit=0", "limit")]
         .map { BadRequest(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
 
-    @Test func invalidField() async throws {
+    @Test("A missing, mistyped, too long or malformed field is rejected by name and changes nothing")
+    func invalidField() async throws {
         try await withConversation { fixture in
             let message = try await fixture.ann.send("hello", in: fixture.token)
             let before = try await fixture.ann.conversations.list()
-            for bad in Self.creating + Self.sending + Self.changing + Self.editing + Self.asking {
+            for bad in Self.creating + Self.sending + Self.changing + Self.editing + Self.reading {
                 let path = bad.path.replacingOccurrences(of: "{token}", with: fixture.token)
                     .replacingOccurrences(of: "{id}", with: "\(message.id)")
 
@@ -164,7 +164,8 @@ import Wire
         }
     }
 
-    @Test func anotherContentTypeIsRefused() async throws {
+    @Test("An unsupported content type responds 415")
+    func contentType() async throws {
         try await withConversation { fixture in
             for type in ["application/x-www-form-urlencoded", "multipart/mixed; boundary=x", "nonsense"] {
                 let answer = try await fixture.ann.ask(
@@ -178,7 +179,8 @@ import Wire
         }
     }
 
-    @Test func aBodyWithoutEndIsRefused() async throws {
+    @Test("A body of 25 MB responds 413")
+    func bodySize() async throws {
         try await withConversation { fixture in
             let answer = try await fixture.ann.ask(
                 .post,
@@ -189,7 +191,8 @@ import Wire
         }
     }
 
-    @Test func theLongestIsTaken() async throws {
+    @Test("Values of the maximum length are accepted")
+    func maximumLengths() async throws {
         try await withConversation { fixture in
             let path = "/conversations/\(fixture.token)"
             let user = String(repeating: "é", count: 255)

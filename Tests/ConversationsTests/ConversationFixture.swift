@@ -6,19 +6,19 @@ import ServiceClient
 import TestSupport
 import Wire
 
-/// The service with a conversation of Ann's, in which Bob is.
+/// The service with a conversation that Ana created and Bo is a member of.
 struct ConversationFixture: Sendable {
     let service: TestService
     let auth: FakeAuth
     let ann: Person
     let bob: Person
-    /// Knows the token, but is not in it.
+    /// A user who knows the conversation's token but is not a member.
     let eve: Person
     let conversation: Conversation
 
     var token: String { conversation.token }
 
-    /// Somebody signed in, of the application that the scene plays in unless told otherwise.
+    /// Signs a user in, by default in the fixture's application.
     func person(_ name: String, application: String = ConversationFixture.application) async throws -> Person {
         try await Person(User.ID(application: application, user: name), at: service, auth)
     }
@@ -26,7 +26,7 @@ struct ConversationFixture: Sendable {
     static let application = "other"
 }
 
-/// Somebody signed in at a service.
+/// A user who is signed in to a service.
 struct Person: SignedInUser {
     let id: User.ID
     let token: String
@@ -49,7 +49,7 @@ struct Person: SignedInUser {
     }
 }
 
-/// What is written waits for long, since the machine may be held up for seconds.
+/// Writes wait long before they fail, because a busy machine may delay them by seconds.
 private let longDeadline = ["SEND_DEADLINE_MS": "60000"]
 
 func withConversation(
@@ -90,7 +90,7 @@ func withConversation(
     }
 }
 
-/// A second instance of the service over the same database, and Bob as its client.
+/// Runs a second instance of the service over the same database, with Bo as its client.
 func withSecondInstance(
     of fixture: ConversationFixture,
     push: FakePush? = nil,

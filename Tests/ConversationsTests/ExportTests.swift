@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 import Wire
 
-/// What conversations gives somebody of what it keeps of him.
-@Suite struct ExportTests {
-    @Test func messages() async throws {
+@Suite("Data export") struct ExportTests {
+    @Test("An export contains the user's own messages and no others, also of former conversations")
+    func messages() async throws {
         try await withConversation { fixture in
             try await fixture.bob.send("mine", in: fixture.token)
-            try await fixture.ann.send("not his", in: fixture.token)
+            try await fixture.ann.send("foreign", in: fixture.token)
             let former = try await fixture.bob.conversations.create(
                 ConversationDraft(label: "Former", members: ["ann"])
             )
@@ -31,13 +31,14 @@ import Wire
             #expect(files.json("conversations.json").array.map { $0["label"].string } == ["Walks"])
             #expect(files.json(here).array.map { $0["data"].string } == ["mine"])
             #expect(files.json(there).array.map { $0["data"].string } == ["there too"])
-            for foreign in ["not his", "hidden"] { #expect(!files.text.contains(foreign)) }
-            // Who has a conversation's token can join it.
+            for foreign in ["foreign", "hidden"] { #expect(!files.text.contains(foreign)) }
+            // A conversation's token would let its reader join.
             #expect(!files.text.contains(fixture.token))
         }
     }
 
-    @Test func exportedFiles() async throws {
+    @Test("An export contains the files that the user sent")
+    func exportedFiles() async throws {
         try await withFiles { fixture async throws in
             let headers: HTTPFields = [.contentDisposition: #"attachment; filename="On the beach.jpg""#]
             let sent = try await fixture.bob.upload(Sample.jpeg, as: "image/jpeg", to: fixture.path, headers: headers)
@@ -51,11 +52,13 @@ import Wire
             #expect(files.packed == ["files/\(id)-\(seq)"])
             #expect(files.contents["files/\(id)-\(seq)"] == Data(Sample.jpeg))
             let message = files.json("messages/\(id).json")[0]
-            #expect(message["data"].string == "files/\(id)-\(seq)" && message["name"].string == "On the beach.jpg")
+            #expect(message["data"].string == "files/\(id)-\(seq)")
+            #expect(message["name"].string == "On the beach.jpg")
         }
     }
 
-    @Test func aLongHistoryIsThereInItsOrder() async throws {
+    @Test("A long history is exported completely and in order")
+    func longHistory() async throws {
         try await withConversation { fixture in
             try await fixture.service.database.pool.run(
                 """
@@ -74,7 +77,8 @@ import Wire
         }
     }
 
-    @Test func unknownUser() async throws {
+    @Test("An export of an unknown user is empty")
+    func unknownUser() async throws {
         try await withConversation { fixture in
             let auth = try fixture.service.peerClient("auth", callee: "conversations")
             let files = try await ExportedFiles(of: User.ID(application: "other", user: "nobody"), from: auth)

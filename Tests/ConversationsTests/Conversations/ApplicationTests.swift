@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// People of customers' applications, who sign in by sessions, and of whom nobody keeps a list.
-@Suite struct ApplicationTests {
-    /// Somebody with a session of an application.
+/// Users of customers' applications. They sign in with sessions, and the suite has no list of them.
+@Suite("Users of applications") struct ApplicationTests {
+    /// Returns a user with a session of an application.
     private func person(_ name: String, of application: String, in fixture: ConversationFixture) -> Customer {
         let id = User.ID(application: application, user: name)
         return Customer(
@@ -19,7 +19,8 @@ import Wire
         )
     }
 
-    @Test func unknownUser() async throws {
+    @Test("A user id of an application needs no account")
+    func unknownUser() async throws {
         try await withConversation { fixture in
             fixture.auth.isAway.change { $0 = true }
             let ann = person("ann@acme.example", of: "acme", in: fixture)
@@ -31,14 +32,14 @@ import Wire
             #expect(try await bob.conversations.list().items.map(\.token) == [made.token])
             let sent = try await bob.conversations.send(MessageDraft(data: "Here I am"), to: made.token)
             #expect(sent.senderUser?.serial == "never seen")
-            let later = try await ann.ask(.put, "/conversations/\(made.token)/members/somebody%2Felse")
+            let later = try await ann.ask(.put, "/conversations/\(made.token)/members/someone%2Felse")
             #expect(later.status == 200)
-            #expect(try await ann.ask(.put, "/blocks/nobody-yet").status == 200)
+            #expect(try await ann.ask(.put, "/blocks/not-yet-seen").status == 200)
         }
     }
 
-    /// Roost's own must exist: auth is asked, and not believed while it is away.
-    @Test func anAccountOfRoostsMustBeThere() async throws {
+    @Test("A user of Roost itself must have an account")
+    func roostAccount() async throws {
         try await withConversation { fixture in
             let id = UUID().uuidString.lowercased()
             fixture.auth.accounts.change { $0 = [id] }
@@ -48,13 +49,15 @@ import Wire
             for name in [UUID().uuidString.lowercased(), "never seen"] {
                 let body = #"{"label": "x", "members": ["\#(name)"]}"#
                 let answer = try await ann.ask(.post, "/conversations/create", body)
-                #expect(answer.status == 400 && answer.problem?.code == "user_not_found")
+                #expect(answer.status == 400)
+                #expect(answer.problem?.code == "user_not_found")
                 #expect(answer.problem?.field == "members")
             }
         }
     }
 
-    @Test func theSameNameInTwoApplicationsNeverMeets() async throws {
+    @Test("Users with the same id in two applications share nothing")
+    func sameUserID() async throws {
         try await withConversation { fixture in
             let ann = person("ann", of: "acme", in: fixture)
             let bob = person("bob", of: "acme", in: fixture)
@@ -81,12 +84,14 @@ import Wire
             }
             for twin in [twinAnn, twinBob] {
                 let found = try await twin.ask(.get, "/conversations/search?q=unmistakable")
-                #expect(found.status == 200 && found.json["messages"].array.isEmpty)
+                #expect(found.status == 200)
+                #expect(found.json["messages"].array.isEmpty)
             }
         }
     }
 
-    @Test func blocksAndDirectConversationsStayInTheirApplication() async throws {
+    @Test("Blocks and direct conversations are separate in each application")
+    func blocksAndDirects() async throws {
         try await withConversation { fixture in
             let ann = person("ann", of: "acme", in: fixture)
             let bob = person("bob", of: "acme", in: fixture)
@@ -107,8 +112,9 @@ import Wire
         }
     }
 
-    /// "é" in one scalar and in two are one to a String, and two people to the customer.
-    @Test func peopleWhoseNamesLookAlikeAreNotTheSame() async throws {
+    /// "é" of one scalar and "é" of two scalars are equal as Swift strings, but are two user ids.
+    @Test("Users with canonically equivalent ids are different users")
+    func canonicallyEquivalentIDs() async throws {
         try await withConversation { fixture in
             let (one, two) = ("ren\u{E9}", "rene\u{301}")
             let ann = person("ann", of: "acme", in: fixture)
@@ -116,19 +122,19 @@ import Wire
             let made = try await ann.conversations.create(draft)
             #expect(made.members?.count == 3)
 
-            let renés = try await person(one, of: "acme", in: fixture).conversations
-                .create(ConversationDraft(label: "His", whiteList: .only([])))
+            let conversation = try await person(one, of: "acme", in: fixture).conversations
+                .create(ConversationDraft(label: "Own", whiteList: .only([])))
             let requester = person(one, of: "acme", in: fixture)
             let other = person(two, of: "acme", in: fixture)
             let list = try await requester.ask(
                 .put,
-                "/conversations/\(renés.token)/whiteList",
+                "/conversations/\(conversation.token)/whiteList",
                 #"{"whiteList": ["\#(one)"]}"#
             )
             #expect(list.status == 200)
-            #expect(try await other.ask(.post, "/conversations/\(renés.token)/join").status == 403)
-            // Nobody is kept from kicking somebody by a name that looks like the creator's.
-            let path = "/conversations/\(renés.token)"
+            #expect(try await other.ask(.post, "/conversations/\(conversation.token)/join").status == 403)
+            // A user whose id looks like the creator's can be kicked, unlike the creator.
+            let path = "/conversations/\(conversation.token)"
             let name = ServiceClient.percentEncoded(two)
             #expect(try await requester.ask(.put, "\(path)/members/\(name)").status == 200)
             #expect(try await requester.ask(.post, "\(path)/kick", #"{"userId": "\#(two)"}"#).status == 200)
@@ -138,7 +144,8 @@ import Wire
         }
     }
 
-    @Test func sessionEnd() async throws {
+    @Test("A revoked session is rejected")
+    func sessionEnd() async throws {
         try await withConversation { fixture in
             let id = User.ID(application: "acme", user: "ann")
             let token = fixture.auth.keys.openSession(of: id, session: "s1")
@@ -147,7 +154,7 @@ import Wire
 
             fixture.auth.keys.revoke("s1")
 
-            // By the feed, and by nothing else: asked for the session, auth would still say that it lasts an hour.
+            // Only the revocation feed can cause this: auth's introspection still reports the session as valid for an hour.
             try await eventually(within: .seconds(60), "refused") {
                 try await ann.ask(.get, "/conversations").status == 403
             }
@@ -155,7 +162,7 @@ import Wire
     }
 }
 
-/// Somebody with a session of an application.
+/// A user with a session of an application.
 private struct Customer: Sendable {
     let id: User.ID
     let session: String

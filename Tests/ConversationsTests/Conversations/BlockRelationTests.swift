@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Every way to reach a user, across a block and without one.
+/// Every way to contact a user, across a block and without one.
 @Suite("Blocks between two users") struct BlockRelationTests {
     enum Relation: CaseIterable {
         case none, blockedByAdder, blockedByAdded
@@ -19,7 +19,7 @@ import Wire
         case group, groupOfMany, add, addAfterKick, addAfterLeaving
     }
 
-    /// In every case Ann adds Bob.
+    /// In every case Ana adds Bo.
     @Test("No user is added to a group across a block", arguments: Relation.allCases, Way.allCases)
     func adding(_ relation: Relation, _ way: Way) async throws {
         let members = [.addAfterKick, .addAfterLeaving].contains(way) ? ["bob", "cat"] : ["cat"]
@@ -53,7 +53,7 @@ import Wire
         }
     }
 
-    @Test("A user who left comes back by their own decision, and is then like any member")
+    @Test("A user who left can rejoin by their own decision, and is then an ordinary member")
     func comingBack() async throws {
         try await withConversation { fixture in
             let path = "/conversations/\(fixture.token)/members/bob"
@@ -66,7 +66,7 @@ import Wire
         }
     }
 
-    @Test("The white list lets a user in who left")
+    @Test("The white list admits a user who left")
     func whiteList() async throws {
         let draft = ConversationDraft(label: "x", members: ["bob"], joinByToken: false)
         try await withConversation(draft) { fixture in
@@ -83,10 +83,10 @@ import Wire
         }
     }
 
-    /// Ann acts in each case.
+    /// Ana acts in each case.
     ///
-    /// In a direct conversation from before the block she is refused if Bob blocked her, but may
-    /// read; in a group that both joined, a block stops none of these.
+    /// In a direct conversation that is older than the block, Ana is rejected if Bo blocked her, but can still
+    /// read. In a group that both users joined, a block prevents none of these actions.
     @Test("A block applies in a direct conversation, not in a group", arguments: Relation.allCases, Action.allCases)
     func acting(_ relation: Relation, _ action: Action) async throws {
         try await withSockets { fixture in
@@ -149,7 +149,7 @@ import Wire
 }
 
 extension SocketFixture {
-    /// The status, or the socket's code, with which Ann's action is answered.
+    /// Returns the status, or the socket's code, of the response to Ana's action.
     fileprivate func status(
         of action: BlockRelationTests.Action,
         about message: Message,

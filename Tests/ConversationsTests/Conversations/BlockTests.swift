@@ -9,9 +9,9 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Whom one does not want to hear from.
-@Suite struct BlockTests {
-    @Test func blockedSender() async throws {
+@Suite("Blocks") struct BlockTests {
+    @Test("A blocked user cannot write in the direct conversation until unblocked")
+    func blockedSender() async throws {
         try await withConversation { fixture in
             let direct = try await fixture.ann.openDirect(with: "bob")
             let path = "/conversations/\(direct.token)"
@@ -28,13 +28,14 @@ import Wire
                 (.put, "\(path)/meta", #"{"meta": {"a": 1}}"#), (.put, "\(path)/label", #"{"label": "x"}"#),
             ] as [(HTTPRequest.Method, String, String?)] {
                 let answer = try await fixture.bob.ask(method, path, body)
-                #expect(answer.status == 403 && answer.problem?.code == "blocked", "\(method) \(path) \(answer.text)")
+                #expect(answer.status == 403, "\(method) \(path) \(answer.text)")
+                #expect(answer.problem?.code == "blocked", "\(method) \(path) \(answer.text)")
             }
             #expect(try await fixture.bob.conversations.send(retried, to: direct.token) == known)
             #expect(try await fixture.ann.conversations.conversation(direct.token).isBlockedByMe == true)
             #expect(try await fixture.ann.conversations.list().items.first?.isBlockedByMe == true)
             #expect(try await fixture.bob.conversations.conversation(direct.token).isBlockedByMe == false)
-            // She may, he may read, and take back what he said; and in a group both go on.
+            // Ana can write. Bo can read and delete own messages. In a group both can write.
             try await fixture.ann.send("after", in: direct.token)
             try await fixture.bob.conversations.markRead(said.id, in: direct.token)
             try await fixture.bob.conversations.delete(said.id, in: direct.token)
@@ -46,7 +47,8 @@ import Wire
         }
     }
 
-    @Test func oneDirection() async throws {
+    @Test("Removing one of two mutual blocks leaves the other one in place")
+    func oneDirection() async throws {
         try await withConversation { fixture in
             let direct = try await fixture.ann.openDirect(with: "bob")
             let path = "/conversations/\(direct.token)/messages"
@@ -61,7 +63,8 @@ import Wire
         }
     }
 
-    @Test func aBlockFromBeforeHoldsInANewConversation() async throws {
+    @Test("A block applies in a direct conversation that is created later")
+    func olderBlock() async throws {
         try await withConversation { fixture in
             try await fixture.ann.conversations.block("bob")
             let refused = try await fixture.bob.ask(
@@ -69,7 +72,8 @@ import Wire
                 "/conversations/create",
                 #"{"type": "direct", "members": ["ann"]}"#
             )
-            #expect(refused.status == 403 && refused.problem?.code == "blocked")
+            #expect(refused.status == 403)
+            #expect(refused.problem?.code == "blocked")
 
             let direct = try await fixture.ann.openDirect(with: "bob")
             #expect(direct.isBlockedByMe)
@@ -79,28 +83,30 @@ import Wire
         }
     }
 
-    @Test func blockingIsIdempotentAndTellsOthersOnce() async throws {
+    @Test("Blocking twice publishes one event, and unblocking too")
+    func idempotence() async throws {
         let subscribers = ["EVENT_SUBSCRIBERS": "user.blocked=photos,user.unblocked=photos"]
         try await withConversation(settings: subscribers) { fixture in
             let first = try await fixture.ann.conversations.block("bob")
             #expect(try await fixture.ann.conversations.block("bob") == first)
             try await fixture.ann.conversations.unblock("bob")
             try await fixture.ann.conversations.unblock("bob")
-            try await fixture.ann.conversations.unblock("nobody ever")
+            try await fixture.ann.conversations.unblock("never blocked")
             #expect(try await fixture.ann.conversations.blocks().items.isEmpty)
 
-            let told = try await fixture.service.database.pool.all(
+            let published = try await fixture.service.database.pool.all(
                 "SELECT type, content, key FROM event_outbox ORDER BY outbox_id",
                 as: { ("\(try $0.string("type")) \(try $0.string("content"))", try $0.string("key")) }
             )
             let body = #"{"applicationId":"other","blockedId":"bob","userId":"ann"}"#
-            #expect(told.map(\.0) == ["user.blocked \(body)", "user.unblocked \(body)"])
-            // Of one key, so the one never overtakes the other.
-            #expect(Set(told.map(\.1)).count == 1)
+            #expect(published.map(\.0) == ["user.blocked \(body)", "user.unblocked \(body)"])
+            // Events with one key keep their order.
+            #expect(Set(published.map(\.1)).count == 1)
         }
     }
 
-    @Test func paging() async throws {
+    @Test("The list of blocks is paged, and a cursor is valid only for its user")
+    func paging() async throws {
         try await withConversation { fixture in
             let names = (1...7).map { "user/\($0)" } + ["ünï"]
             for name in names { try await fixture.ann.conversations.block(name) }
@@ -112,15 +118,16 @@ import Wire
             } while cursor != nil
             #expect(found == names)
 
-            let anns = try #require(try await fixture.ann.conversations.blocks(limit: 3).next)
+            let cursorOfAna = try #require(try await fixture.ann.conversations.blocks(limit: 3).next)
             #expect(try await fixture.bob.conversations.blocks().items.isEmpty)
-            #expect(try await fixture.bob.ask(.get, "/blocks?cursor=\(anns)").problem?.field == "cursor")
+            #expect(try await fixture.bob.ask(.get, "/blocks?cursor=\(cursorOfAna)").problem?.field == "cursor")
             let twin = try await fixture.person("ann", application: RoostApplication.id)
             #expect(try await twin.conversations.blocks().items.isEmpty)
         }
     }
 
-    @Test func roostsUsersMustExistToBeBlocked() async throws {
+    @Test("A user of Roost itself must exist to be blocked")
+    func unknownUser() async throws {
         try await withConversation { fixture in
             let known = "0e9fb3a4-5f2c-4f7b-9a68-3d2b1c0f7e55"
             fixture.auth.accounts.change { $0 = [known] }
@@ -132,7 +139,8 @@ import Wire
         }
     }
 
-    @Test func internalBlockList() async throws {
+    @Test("The internal list has all blocked and blocking users, for peer services only")
+    func internalBlockList() async throws {
         try await withConversation { fixture in
             try await fixture.ann.conversations.block("eve")
             try await fixture.bob.conversations.block("ann")
@@ -151,7 +159,8 @@ import Wire
         }
     }
 
-    @Test func aServiceThatKeepsACopyReadsTheWholeListOnce() async throws {
+    @Test("A peer service can read the list of all blocks page by page")
+    func backfillList() async throws {
         try await withConversation { fixture in
             for other in ["eve", "bob"] { try await fixture.ann.conversations.block(other) }
             try await fixture.bob.conversations.block("ann")
@@ -160,15 +169,15 @@ import Wire
             let all = try await photos.list().blocks
             #expect(all.map { [$0.userId, $0.blockedId] } == [["ann", "bob"], ["ann", "eve"], ["bob", "ann"]])
             #expect(all.allSatisfy { $0.applicationId == fixture.ann.id.application })
-            for (place, block) in all.enumerated() {
-                #expect(try await photos.list(after: block).blocks == Array(all.dropFirst(place + 1)))
+            for (index, block) in all.enumerated() {
+                #expect(try await photos.list(after: block).blocks == Array(all.dropFirst(index + 1)))
             }
             #expect(try await fixture.ann.ask(.get, "/internal/blocks/list").status != 200)
         }
     }
 
-    /// However blocking, opening and sending fall together, the list and the conversation say the same in the end.
-    @Test func theListAndTheConversationAgreeWhateverHappensAtOnce() async throws {
+    @Test("After concurrent blocking and creation, the conversation is blocked")
+    func concurrency() async throws {
         try await withConversation { fixture in
             for round in 0..<6 {
                 let other = try await fixture.person("other \(round)")
@@ -176,7 +185,7 @@ import Wire
                     tasks.addTask { _ = try await fixture.ann.openDirect(with: "other \(round)") }
                     tasks.addTask { try await fixture.ann.conversations.block("other \(round)") }
                     tasks.addTask {
-                        // Refused where the block was there first.
+                        // Rejected if the block came first.
                         let body = #"{"type": "direct", "members": ["ann"]}"#
                         let status = try await other.ask(.post, "/conversations/create", body).status
                         #expect([200, 403].contains(status))

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// Conversations as their people see them.
-@Suite struct ConversationTests {
-    @Test func creator() async throws {
+@Suite("Conversations") struct ConversationTests {
+    @Test("The creator of a conversation is its first member and admin")
+    func creator() async throws {
         try await withConversation { fixture in
             let answer = try await fixture.ann.ask(.post, "/conversations/create", #"{"label": "Board"}"#)
 
@@ -29,7 +29,8 @@ import Wire
         }
     }
 
-    @Test func tokensAreNeverTheSame() async throws {
+    @Test("Every conversation has a different token")
+    func uniqueTokens() async throws {
         try await withConversation { fixture in
             var tokens: Set<String> = []
             for _ in 0..<20 { tokens.insert(try await fixture.ann.conversations.create(.init(label: "x")).token) }
@@ -38,10 +39,11 @@ import Wire
         }
     }
 
-    @Test func aWhiteListGivenMeansThatTheTokenAloneDoesNotOpen() async throws {
+    @Test("A conversation with a white list cannot be joined with the token alone, unless requested")
+    func joinByToken() async throws {
         try await withConversation { fixture in
             for (draft, byToken, list) in [
-                (ConversationDraft(label: "x"), true, ["nobody"][..<0]),
+                (ConversationDraft(label: "x"), true, ["no user"][..<0]),
                 (ConversationDraft(label: "x", members: ["bob"]), true, []),
                 (ConversationDraft(label: "x", whiteList: .anyone), false, nil),
                 (ConversationDraft(label: "x", whiteList: .only(["bob"])), false, ["bob"]),
@@ -55,7 +57,8 @@ import Wire
         }
     }
 
-    @Test func membersAreInTheOrderTheyCameAndEachOnce() async throws {
+    @Test("Members are listed once, in the order in which they joined")
+    func memberOrder() async throws {
         try await withConversation(ConversationDraft(label: "x", members: ["cat", "bob", "ann", "cat"])) { fixture in
             #expect(fixture.conversation.members == ["ann", "cat", "bob"])
             let joined = try await fixture.eve.conversations.join(fixture.token)
@@ -63,7 +66,8 @@ import Wire
         }
     }
 
-    @Test func labelAndMetaAreReplacedWhole() async throws {
+    @Test("Members can replace the label and the metadata as a whole")
+    func labelAndMeta() async throws {
         try await withConversation { fixture in
             let path = "/conversations/\(fixture.token)"
             let first = try await fixture.bob.ask(.put, "\(path)/meta", #"{"meta": {"colour": "green", "n": 1}}"#)
@@ -79,7 +83,8 @@ import Wire
         }
     }
 
-    @Test func aRenewedTokenIsTheOnlyOne() async throws {
+    @Test("A renewed token replaces the old one")
+    func renewedToken() async throws {
         try await withConversation { fixture in
             let renewed = try await fixture.ann.conversations.renewToken(fixture.token)
 
@@ -95,7 +100,8 @@ import Wire
         }
     }
 
-    @Test func everyChangeIsToldByASystemMessage() async throws {
+    @Test("Every change of a conversation is recorded as a system message")
+    func systemMessages() async throws {
         try await withConversation { fixture in
             let path = "/conversations/\(fixture.token)"
             _ = try await fixture.bob.ask(.put, "\(path)/meta", #"{"meta": {"b": 2, "a": [1]}}"#)
@@ -106,9 +112,9 @@ import Wire
             try await fixture.ann.conversations.kick("bob", from: fixture.token)
             _ = try await fixture.ann.ask(.put, "\(path)/members/bob")
 
-            let told = try await fixture.ann.conversations.messages(fixture.token).reversed()
+            let systemMessages = try await fixture.ann.conversations.messages(fixture.token).reversed()
             #expect(
-                told.map(\.data) == [
+                systemMessages.map(\.data) == [
                     #"{"meta":{"a":[1],"b":2},"type":"meta.updated"}"#,
                     #"{"type":"whiteList.updated","whiteList":["eve"]}"#,
                     #"{"type":"whiteList.updated","whiteList":null}"#,
@@ -118,14 +124,17 @@ import Wire
                     #"{"type":"user.joined","userId":"bob"}"#,
                 ]
             )
-            #expect(told.map(\.seq) == Array(1...7))
-            #expect(told.allSatisfy { $0.senderUser == nil && $0.mime == "application/diuit-chat-sys-message" })
-            #expect(told.allSatisfy { $0.encoding == "json" })
+            #expect(systemMessages.map(\.seq) == Array(1...7))
+            #expect(
+                systemMessages.allSatisfy { $0.senderUser == nil && $0.mime == "application/diuit-chat-sys-message" }
+            )
+            #expect(systemMessages.allSatisfy { $0.encoding == "json" })
             #expect(try await fixture.ann.conversations.conversation(fixture.token).unreadCount == 0)
         }
     }
 
-    @Test func aRequestSentTwiceMakesOneConversation() async throws {
+    @Test("A repeated request with an idempotency key creates one conversation")
+    func idempotencyKey() async throws {
         try await withConversation { fixture in
             func create() async throws -> TestHTTPResponse {
                 try await fixture.ann.ask(
@@ -141,7 +150,7 @@ import Wire
 
             #expect(first.body == second.body)
             #expect(try await fixture.ann.conversations.list().items.map(\.label) == ["Once", "Walks"])
-            // A process that is killed leaves both behind or nothing.
+            // One transaction writes both rows, so a killed process leaves both or none.
             let together = try await fixture.service.database.pool.all(
                 "SELECT label FROM conversations WHERE xmin = (SELECT xmin FROM idempotency_keys WHERE key = 'k')",
                 as: { try $0.string("label") }

@@ -7,19 +7,24 @@ import TestSupport
 import Testing
 import Wire
 
-/// Conversations of two.
-@Suite struct DirectTests {
-    @Test func onePerPair() async throws {
+@Suite("Direct conversations") struct DirectTests {
+    @Test("Two users of an application have one direct conversation")
+    func onePerPair() async throws {
         try await withConversation { fixture in
             let made = try await fixture.ann.openDirect(with: "bob")
             let again = try await fixture.bob.conversations.create(
                 .init(label: "x", members: ["bob", "ann"], meta: .object([:]), type: "direct")
             )
 
-            #expect(made.type == .direct && made.label.isEmpty)
-            #expect(made.members == ["ann", "bob"] && made.admins == [])
-            #expect(made.whiteList == [] && !made.joinByToken && !made.isBlockedByMe)
-            #expect(again.token == made.token && again.meta == nil)
+            #expect(made.type == .direct)
+            #expect(made.label.isEmpty)
+            #expect(made.members == ["ann", "bob"])
+            #expect(made.admins == [])
+            #expect(made.whiteList == [])
+            #expect(!made.joinByToken)
+            #expect(!made.isBlockedByMe)
+            #expect(again.token == made.token)
+            #expect(again.meta == nil)
             #expect(try await fixture.eve.openDirect(with: "ann").id != made.id)
             let twin = try await fixture.person("ann", application: RoostApplication.id)
             #expect(try await twin.conversations.list().items.isEmpty)
@@ -27,7 +32,8 @@ import Wire
         }
     }
 
-    @Test func concurrentCreation() async throws {
+    @Test("Concurrent creation on two instances makes one direct conversation")
+    func concurrentCreation() async throws {
         try await withConversation { fixture in
             try await withSecondInstance(of: fixture) { bob in
                 let ids = try await withThrowingTaskGroup(of: Conversation.ID.self) { tasks in
@@ -49,7 +55,8 @@ import Wire
         }
     }
 
-    @Test func fixedMembers() async throws {
+    @Test("The members of a direct conversation cannot change")
+    func fixedMembers() async throws {
         try await withConversation { fixture in
             let token = try await fixture.ann.openDirect(with: "bob").token
             let path = "/conversations/\(token)"
@@ -61,7 +68,8 @@ import Wire
             ] as [(HTTPRequest.Method, String, String?)] {
                 for person in [fixture.ann, fixture.bob] {
                     let answer = try await person.ask(method, path, body)
-                    #expect(answer.status == 422 && answer.problem?.code == "group_required", "\(method) \(path)")
+                    #expect(answer.status == 422, "\(method) \(path)")
+                    #expect(answer.problem?.code == "group_required", "\(method) \(path)")
                 }
                 #expect(try await fixture.eve.ask(method, path, body).status == 404, "\(method) \(path)")
             }
@@ -75,16 +83,20 @@ import Wire
         }
     }
 
-    @Test func notificationsAreOnOrOffForEach() async throws {
+    @Test("Each member switches notifications on or off for themselves")
+    func pushSetting() async throws {
         try await withConversation { fixture in
             let off = try await fixture.ann.conversations.setPush(false, in: fixture.token)
             let again = try await fixture.ann.conversations.setPush(false, in: fixture.token)
             let listed = try await fixture.ann.conversations.list().items.first
-            let bobs = try await fixture.bob.conversations.conversation(fixture.token)
+            let seenByBo = try await fixture.bob.conversations.conversation(fixture.token)
             let on = try await fixture.ann.conversations.setPush(true, in: fixture.token)
 
-            #expect(!off.pushEnabled && again == off && listed == off)
-            #expect(bobs.pushEnabled && on.pushEnabled)
+            #expect(!off.pushEnabled)
+            #expect(again == off)
+            #expect(listed == off)
+            #expect(seenByBo.pushEnabled)
+            #expect(on.pushEnabled)
             #expect(try await fixture.ann.conversations.messages(fixture.token).isEmpty)
         }
     }

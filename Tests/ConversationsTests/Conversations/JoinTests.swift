@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Who may come in, who goes, and who decides then.
-@Suite struct JoinTests {
+@Suite("Joining and leaving") struct JoinTests {
     struct JoinCase: Sendable, CustomTestStringConvertible {
         let whiteList: WhiteList?
         let joinByToken: Bool?
@@ -15,8 +14,7 @@ import Wire
         var testDescription: String { "\(whiteList as Any), \(joinByToken as Any), kicked \(wasKicked)" }
     }
 
-    /// By id (here: by a token that the list's people were given) who the white list admits, kicked or not; by the
-    /// token alone everyone but who was kicked.
+    /// The white list admits the users on it, even after a kick. The token alone admits every user who was not kicked.
     static let joinCases: [JoinCase] = [
         JoinCase(whiteList: nil, joinByToken: nil, wasKicked: false, admits: true),
         JoinCase(whiteList: nil, joinByToken: nil, wasKicked: true, admits: false),
@@ -32,7 +30,7 @@ import Wire
         JoinCase(whiteList: .only(["cat"]), joinByToken: true, wasKicked: true, admits: false),
     ]
 
-    @Test(arguments: joinCases)
+    @Test("The white list and the token decide whether a user can join", arguments: joinCases)
     func joinMatrix(_ joinCase: JoinCase) async throws {
         let draft = ConversationDraft(
             label: "Door",
@@ -51,7 +49,8 @@ import Wire
         }
     }
 
-    @Test func joiningAgainChangesNothing() async throws {
+    @Test("A member who joins again changes nothing")
+    func joiningAgain() async throws {
         try await withConversation { fixture in
             let before = try await fixture.bob.conversations.conversation(fixture.token)
             let after = try await fixture.bob.conversations.join(fixture.token)
@@ -59,7 +58,8 @@ import Wire
         }
     }
 
-    @Test func addAfterKick() async throws {
+    @Test("A kicked user can be added again, and can then leave and rejoin")
+    func addAfterKick() async throws {
         try await withConversation { fixture in
             try await fixture.ann.conversations.kick("bob", from: fixture.token)
             #expect(try await fixture.bob.ask(.get, "/conversations/\(fixture.token)").status == 404)
@@ -71,7 +71,8 @@ import Wire
         }
     }
 
-    @Test func removalFromWhiteList() async throws {
+    @Test("Removing a member from the white list does not remove the member")
+    func removalFromWhiteList() async throws {
         try await withConversation(ConversationDraft(label: "x", members: ["bob"], whiteList: .only(["bob"]))) {
             fixture in
             let answer = try await fixture.ann.ask(
@@ -86,14 +87,16 @@ import Wire
         }
     }
 
-    @Test func whenTheLastAdminLeavesTheOldestMemberBecomesOne() async throws {
+    @Test("When the last admin leaves, the member of longest standing becomes admin")
+    func lastAdmin() async throws {
         try await withConversation(ConversationDraft(label: "x", members: ["cat", "bob"])) { fixture in
             try await fixture.ann.conversations.leave(fixture.token)
             #expect(try await fixture.bob.conversations.conversation(fixture.token).admins == ["cat"])
         }
     }
 
-    @Test func anotherAdminStaysTheOnlyOne() async throws {
+    @Test("When one of two admins leaves, no new admin is appointed")
+    func otherAdmin() async throws {
         try await withConversation(ConversationDraft(label: "x", members: ["cat", "bob"])) { fixture in
             _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/admins/bob")
             try await fixture.ann.conversations.leave(fixture.token)
@@ -101,7 +104,8 @@ import Wire
         }
     }
 
-    @Test func firstMemberIsAdmin() async throws {
+    @Test("A user who joins an empty conversation becomes admin")
+    func firstMemberIsAdmin() async throws {
         try await withConversation(ConversationDraft(label: "x")) { fixture in
             let left = try await fixture.ann.conversations.leave(fixture.token)
             #expect(left.members == [])
@@ -110,7 +114,8 @@ import Wire
         }
     }
 
-    @Test func theCreatorAndTheLastAdminStay() async throws {
+    @Test("The creator and the last admin remain admins")
+    func protectedAdmins() async throws {
         try await withConversation { fixture in
             let path = "/conversations/\(fixture.token)"
             #expect(try await fixture.ann.ask(.put, "\(path)/admins/bob").status == 200)
@@ -126,7 +131,8 @@ import Wire
         }
     }
 
-    @Test func memberLimit() async throws {
+    @Test("A conversation cannot have more members than the limit")
+    func memberLimit() async throws {
         try await withConversation(settings: ["MEMBERS_MAX": "3"]) { fixture in
             try await fixture.eve.conversations.join(fixture.token)
             let dan = try await fixture.person("dan")
@@ -139,7 +145,8 @@ import Wire
         }
     }
 
-    @Test func roostsUsersMustExist() async throws {
+    @Test("A user of Roost itself must exist to be named")
+    func unknownUser() async throws {
         try await withConversation { fixture in
             let known = "0e9fb3a4-5f2c-4f7b-9a68-3d2b1c0f7e55"
             let unknown = "11111111-5f2c-4f7b-9a68-3d2b1c0f7e55"

@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 import Wire
 
-/// One's own conversations, latest activity first.
-@Suite struct ListTests {
-    @Test func order() async throws {
+@Suite("List of conversations") struct ListTests {
+    @Test("Conversations are listed by latest activity")
+    func order() async throws {
         try await withConversation { fixture in
             let second = try await fixture.bob.conversations.create(.init(label: "Second", members: ["ann"]))
-            _ = try await fixture.bob.conversations.create(.init(label: "Not mine"))
+            _ = try await fixture.bob.conversations.create(.init(label: "Foreign"))
             #expect(try await fixture.ann.conversations.list().items.map(\.label) == ["Second", "Walks"])
 
             let said = try await fixture.bob.send("hello", in: fixture.token)
@@ -25,7 +25,8 @@ import Wire
         }
     }
 
-    @Test func pagingDuringWrites() async throws {
+    @Test("Paging during writes lists every conversation exactly once")
+    func pagingDuringWrites() async throws {
         try await withConversation { fixture in
             var tokens = [fixture.token]
             for number in 1...34 {
@@ -65,7 +66,8 @@ import Wire
         }
     }
 
-    @Test func pagesEqualList() async throws {
+    @Test("The pages together equal the whole list")
+    func pagesEqualList() async throws {
         try await withConversation { fixture in
             for number in 1...11 { _ = try await fixture.ann.conversations.create(.init(label: "\(number)")) }
             let whole = try await fixture.ann.conversations.list(limit: 100).items
@@ -83,7 +85,8 @@ import Wire
         }
     }
 
-    @Test func aForgedOrAnothersCursorIsRefused() async throws {
+    @Test("A forged cursor, or another user's cursor, is rejected")
+    func invalidCursor() async throws {
         try await withConversation { fixture in
             _ = try await fixture.ann.conversations.create(.init(label: "x", members: ["bob"]))
             let cursor = try #require(try await fixture.ann.conversations.list(limit: 1).next)
@@ -99,7 +102,8 @@ import Wire
         }
     }
 
-    @Test func anotherApplicationsUserOfTheSameNameSeesNothing() async throws {
+    @Test("A user of another application with the same id sees nothing")
+    func otherApplication() async throws {
         try await withConversation { fixture in
             let twin = try await fixture.person("ann", application: RoostApplication.id)
             #expect(try await twin.conversations.list().items.isEmpty)

@@ -10,7 +10,7 @@ import Testing
 import Wire
 
 @Suite("Profiles of members") struct ProfileTests {
-    /// Sends an event to the service, as its publisher does.
+    /// Sends an event to the service as its publisher.
     private func publish<Content: EventContent>(
         _ content: Content,
         from publisher: String,
@@ -31,7 +31,7 @@ import Wire
         ProfileChanged(applicationId: ConversationFixture.application, userId: user, fullName: name, avatarPath: avatar)
     }
 
-    @Test("Names and pictures of events are beside the members in every answer")
+    @Test("Every response contains the names and avatars of the members from events")
     func events() async throws {
         try await withConversation { fixture in
             let (ann, token) = (fixture.ann.conversations, fixture.token)
@@ -72,18 +72,18 @@ import Wire
         }
     }
 
-    @Test("Auth names accounts without a copy once, and a failure of auth fails no request")
+    @Test("Auth is asked once for the names of accounts without a copy, and its failure fails no request")
     func backfill() async throws {
         try await withConversation { fixture in
-            let (ada, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
-            fixture.auth.accounts.change { $0 = [ada, bo] }
-            fixture.auth.names.change { $0 = [ada: "Ada Lovelace", bo: "Bo"] }
-            let person = try await fixture.person(ada, application: RoostApplication.id)
+            let (ana, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+            fixture.auth.accounts.change { $0 = [ana, bo] }
+            fixture.auth.names.change { $0 = [ana: "Ada Lovelace", bo: "Bo"] }
+            let person = try await fixture.person(ana, application: RoostApplication.id)
             let made = try await person.conversations.create(.init(label: "x", members: [bo]))
-            #expect(made.profiles?[ada]?.fullName == "Ada Lovelace")
+            #expect(made.profiles?[ana]?.fullName == "Ada Lovelace")
             #expect(made.profiles?[bo]?.fullName == "Bo")
 
-            // The answer is kept.
+            // Auth's response has been stored.
             fixture.auth.isAway.change { $0 = true }
             #expect(try await person.conversations.conversation(made.token).profiles == made.profiles)
             try await fixture.service.database.pool.run("DELETE FROM profiles")
@@ -112,7 +112,7 @@ import Wire
         }
     }
 
-    @Test("An event of a profile is taken from photos alone")
+    @Test("Only photos may publish the event of a changed profile")
     func publisher() async throws {
         try await withConversation { fixture in
             await #expect(throws: APIError.self) {

@@ -8,9 +8,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// When instances look into the record, and when they need not.
-@Suite struct ChangeNotifierTests {
-    @Test func idle() async throws {
+/// When instances read changes from the database, and when they do not have to.
+@Suite("Change notifications") struct ChangeNotifierTests {
+    @Test("An instance without sockets of a conversation reads nothing")
+    func idle() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let bob = try await one.connect("bob")
@@ -30,7 +31,8 @@ import Wire
         }
     }
 
-    @Test func noReread() async throws {
+    @Test("An instance does not read back the changes that it wrote")
+    func noReread() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let bob = try await one.connect("bob")
@@ -45,7 +47,8 @@ import Wire
         }
     }
 
-    @Test func lostNotification() async throws {
+    @Test("The periodic sweep delivers changes whose notification was lost")
+    func lostNotification() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, two in
                 let bob = try await two.connect("bob")
@@ -58,7 +61,7 @@ import Wire
                 try await two.delivery.sweep()
 
                 try await eventually { bob.socket.received.count == 3 }
-                // The first was edited before it was told: it comes first all the same, and then as edited.
+                // The first message was edited before its delivery: it still comes first, and then the edit.
                 #expect(bob.socket.received.map(\.name) == [.message, .message, .messageUpdated])
                 #expect(bob.socket.seqs == [1, 2])
                 #expect(bob.socket.changes == [1, 2, 3])
@@ -68,7 +71,8 @@ import Wire
         }
     }
 
-    @Test func catchUpPages() async throws {
+    @Test("A long backlog is delivered in order over several pages")
+    func catchUpPages() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, two in
                 let bob = try await two.connect("bob")
@@ -80,7 +84,7 @@ import Wire
                     }
                     try await tasks.waitForAll()
                 }
-                // Edited behind the last page: it is told in its place nevertheless.
+                // The edit is the last change, but its message is on an early page.
                 let early = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
                 _ = try await one.messages.edit(early.id, in: token, to: MessageChanges(data: "edited"), by: ann)
 
@@ -96,7 +100,8 @@ import Wire
         }
     }
 
-    @Test func singleInstance() async throws {
+    @Test("An instance that is alone sends no notifications")
+    func singleInstance() async throws {
         try await withStore { fixture in
             let (name, token) = (try await BusStore(db: fixture.pool).name(), fixture.conversation)
             func bus() -> PostgresEventBus {
@@ -112,16 +117,16 @@ import Wire
                 Instance("one", over: fixture.pool, bus: bus()), Instance("two", over: fixture.pool, bus: bus())
             )
             try await fixture.running([one.delivery]) {
-                // It says that it is there; who else there is it does not know yet.
+                // The instance has announced itself, but does not know yet whether there are others.
                 try await eventually { received.value.contains("started") }
-                var unheard: Int64 = 0
-                // Were its connection lost in between, it would not know any more that it is alone.
+                var notNotified: Int64 = 0
+                // After a lost connection the instance would no longer know that it is alone.
                 try await eventually {
                     try await one.delivery.devices.renew()
-                    let said = MessageDraft(data: "1")
-                    unheard = try await one.messages.send(said, to: token, by: StoreFixture.user("ann")).change
-                    // A lane rings behind its answer: for this one it has, once the next is written.
-                    _ = try await one.messages.send(said, to: token, by: StoreFixture.user("ann"))
+                    let draft = MessageDraft(data: "1")
+                    notNotified = try await one.messages.send(draft, to: token, by: StoreFixture.user("ann")).change
+                    // A write shard notifies after its response: once the next message is written, the first one's is sent.
+                    _ = try await one.messages.send(draft, to: token, by: StoreFixture.user("ann"))
                     return one.delivery.changeNotifier.isAlone
                 }
                 two.delivery.changeNotifier.publish(.started)
@@ -129,7 +134,7 @@ import Wire
                     _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: StoreFixture.user("ann"))
                     return received.value.contains { $0.hasPrefix("\(token.id) ") }
                 }
-                #expect(!received.value.contains("\(token.id) \(unheard)"))
+                #expect(!received.value.contains("\(token.id) \(notNotified)"))
 
                 try await two.delivery.devices.renew()
                 try await one.delivery.devices.renew()

@@ -10,19 +10,19 @@ import TestSupport
 import Testing
 import Wire
 
-/// What the sockets of two instances are told.
-@Suite struct DeliveryTests {
-    /// A conversation is found deleted while somebody comes back into it.
-    @Test func joinDuringClose() async throws {
+/// The events that the sockets of two instances receive.
+@Suite("Delivery") struct DeliveryTests {
+    @Test("A task that waits for a closing room runs once the room has closed")
+    func joinDuringClose() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, _ in
                 let queue = one.delivery.queue
                 let gone = Room(Conversation.ID(1 << 40), of: StoreFixture.user("ann").application, change: 0, seq: 0)
                 #expect(gone.notify(Room.anyChange))
-                let coming = Mutex<Task<Bool, any Error>?>(nil)
+                let secondTask = Mutex<Task<Bool, any Error>?>(nil)
                 async let first = queue.whilePaused(gone) {
-                    // What comes now comes after what was to be done before the reading was taken.
-                    coming.withLock { $0 = Task { try await queue.whilePaused(gone) { true } } }
+                    // The second task starts after the first one, which runs before the read.
+                    secondTask.withLock { $0 = Task { try await queue.whilePaused(gone) { true } } }
                     try await eventually { gone.state.withLock { !$0.exclusiveTasks.isEmpty } }
                     return true
                 }
@@ -30,14 +30,15 @@ import Wire
                 queue.add([gone])
 
                 #expect(try await first)
-                let second = try #require(coming.withLock { $0 })
+                let second = try #require(secondTask.withLock { $0 })
                 #expect(try await within(.seconds(60)) { try await second.cancellableValue })
                 try await eventually { gone.isIdle }
             }
         }
     }
 
-    @Test func orderAcrossInstances() async throws {
+    @Test("Sockets of all instances receive every message in order")
+    func orderAcrossInstances() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let clients = [
@@ -69,14 +70,15 @@ import Wire
         }
     }
 
-    @Test func otherDevices() async throws {
+    @Test("A sender's other devices receive the message, the sending device does not")
+    func otherDevices() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let telephone = try await one.connect("ann", device: "telephone")
+                let phone = try await one.connect("ann", device: "phone")
                 let tablet = try await one.connect("ann", device: "tablet")
                 let laptop = try await two.connect("ann", device: "laptop")
 
-                for number in 1...50 { try await telephone.send("\(number)", in: fixture.conversation) }
+                for number in 1...50 { try await phone.send("\(number)", in: fixture.conversation) }
                 _ = try await two.messages.send(
                     MessageDraft(data: "last"),
                     to: fixture.conversation,
@@ -87,13 +89,14 @@ import Wire
                     try await client.waitForMessage(upTo: 51)
                     #expect(client.socket.seqs == Array(1...51))
                 }
-                try await telephone.waitForMessage(upTo: 51)
-                #expect(telephone.socket.seqs == [51])
+                try await phone.waitForMessage(upTo: 51)
+                #expect(phone.socket.seqs == [51])
             }
         }
     }
 
-    @Test func resentMessage() async throws {
+    @Test("A message that is sent twice with the same client id is delivered once")
+    func resentMessage() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let (ann, bob) = (try await one.connect("ann"), try await two.connect("bob"))
@@ -110,7 +113,8 @@ import Wire
         }
     }
 
-    @Test func parityWithREST() async throws {
+    @Test("A delivered message equals the message of the REST response")
+    func parityWithREST() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let (here, there) = (try await one.connect("bob"), try await two.connect("cat"))
@@ -119,14 +123,15 @@ import Wire
 
                 for client in [here, there] {
                     try await client.waitForMessage(upTo: 1)
-                    let told = try #require(client.socket.received(.message).first)
-                    #expect(try WireJSON.decode(Message.self, from: Array(told.compact())) == sent)
+                    let delivered = try #require(client.socket.received(.message).first)
+                    #expect(try WireJSON.decode(Message.self, from: Array(delivered.compact())) == sent)
                 }
             }
         }
     }
 
-    @Test func editsReactionsDeletionsAndMarksAreToldInTheirOrder() async throws {
+    @Test("Edits, reactions, read marks and deletions are delivered in order")
+    func changeOrder() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let bob = try await two.connect("bob")
@@ -164,7 +169,8 @@ import Wire
         }
     }
 
-    @Test func stranger() async throws {
+    @Test("A user who is not a member receives nothing")
+    func stranger() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let (bob, eve) = (try await one.connect("bob"), try await two.connect("eve"))
@@ -179,7 +185,8 @@ import Wire
         }
     }
 
-    @Test func noMembersLeft() async throws {
+    @Test("Sockets leave the room of a deleted conversation")
+    func noMembersLeft() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let clients = [try await one.connect("ann"), try await two.connect("bob")]
@@ -193,7 +200,8 @@ import Wire
         }
     }
 
-    @Test func sessionEnd() async throws {
+    @Test("The end of a session ends its sockets, and no socket can sign in with it")
+    func sessionEnd() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let ann = try await one.connect("ann", session: "old")
@@ -211,7 +219,7 @@ import Wire
 }
 
 extension HistorySpan {
-    /// The one message of a `seq`.
+    /// The span of the single message with this sequence.
     static func only(_ seq: Int64) -> HistorySpan {
         var span = HistorySpan()
         span.count = 1

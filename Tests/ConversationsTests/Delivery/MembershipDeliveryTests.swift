@@ -6,9 +6,10 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Who comes and goes while he is connected.
-@Suite struct MembershipDeliveryTests {
-    @Test func afterKick() async throws {
+/// Users who join or leave while they are connected.
+@Suite("Delivery to changing members") struct MembershipDeliveryTests {
+    @Test("A kicked user receives every message up to the kick, and none after it")
+    func afterKick() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let (bob, cat) = (try await two.connect("bob"), try await two.connect("cat"))
@@ -25,7 +26,7 @@ import Wire
                     }
                     try await bob.waitForMessage(upTo: 20)
                     _ = try await one.members.kick("bob", from: token, by: ann)
-                    // All of it: many may have been written since.
+                    // The whole history, because many messages may have been written since.
                     let written = try await one.messages.history(token, to: ann, HistorySpan(count: .max))
                     let kick = try #require(written.first { $0.senderUser == nil })
                     try await cat.waitForMessage(upTo: Int(kick.seq) + 20)
@@ -35,7 +36,7 @@ import Wire
                     #expect(bob.socket.seqs == Array(1...Int(kick.seq)))
                     #expect(bob.socket.texts().last?.contains("user.kicked") == true)
                     #expect(!two.delivery.connections.isIn(token.id, bob.connection))
-                    // Looked at once: the last of it may be on its way to her still.
+                    // Read only once, because later messages may still arrive.
                     let received = cat.socket.seqs
                     #expect(received == Array(1...received.count))
                 }
@@ -43,12 +44,13 @@ import Wire
         }
     }
 
-    @Test func leave() async throws {
+    @Test("A user who leaves receives the message about it, and none after it")
+    func leave() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let (bob, cat) = (try await two.connect("bob"), try await one.connect("cat"))
                 _ = try await one.members.leave(fixture.conversation, StoreFixture.user("bob"))
-                try await cat.send("he is gone", in: fixture.conversation)
+                try await cat.send("Bo has left", in: fixture.conversation)
                 try await cat.send("really", in: fixture.conversation)
                 try await bob.waitForMessage(upTo: 1)
                 try await eventually { two.delivery.connections.conversations.isEmpty }
@@ -57,7 +59,7 @@ import Wire
         }
     }
 
-    @Test(arguments: [true, false])
+    @Test("A user who joins receives the messages from the join on", arguments: [true, false])
     func join(othersAreThere: Bool) async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
@@ -79,7 +81,8 @@ import Wire
         }
     }
 
-    @Test func newConversation() async throws {
+    @Test("The members of a new conversation receive its messages from the first")
+    func newConversation() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let clients = [
@@ -103,10 +106,11 @@ import Wire
         }
     }
 
-    @Test func missedJoin() async throws {
+    @Test("The periodic sweep delivers a join whose notification was lost")
+    func missedJoin() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, two in
-                let (dan, bob) = (try await two.connect("dan"), try await two.connect("eve"))
+                let (dan, eve) = (try await two.connect("dan"), try await two.connect("eve"))
                 _ = try await one.members.join(fixture.conversation, StoreFixture.user("dan"))
                 let pair = ConversationDraft(members: ["dan"], type: "direct")
                 _ = try await one.conversations.create(pair, by: StoreFixture.user("ann"))
@@ -116,7 +120,7 @@ import Wire
 
                 #expect(two.delivery.connections.conversations.count == 2)
                 #expect(dan.socket.texts().first?.contains("user.joined") == true)
-                #expect(bob.socket.received.isEmpty)
+                #expect(eve.socket.received.isEmpty)
                 try await two.delivery.sweepJoins()
                 #expect(dan.socket.received(.message).count == 1)
                 #expect(dan.socket.received(.joined).count == 2)
@@ -124,8 +128,9 @@ import Wire
         }
     }
 
-    /// An instance that has just started finds the arrivals of the last seconds, while clients come back to it.
-    @Test func noDuplicateAfterJoin() async throws {
+    /// A new instance reads the joins of the last seconds while clients reconnect to it.
+    @Test("A client that reconnects to a new instance receives each message once")
+    func noDuplicateAfterJoin() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let ann = StoreFixture.user("ann")
@@ -148,8 +153,8 @@ import Wire
                     try await eventually { !started.delivery.connections.isEmpty }
                     try await started.delivery.sweepJoins()
                     let bob = try await client
-                    let told = bob.socket.received(.sync).flatMap { $0["messages"].array }
-                    #expect(told.compactMap { $0["seq"].int } == Array(2...300))
+                    let missed = bob.socket.received(.sync).flatMap { $0["messages"].array }
+                    #expect(missed.compactMap { $0["seq"].int } == Array(2...300))
                     #expect(started.delivery.connections.isIn(token.id, bob.connection))
                     started.delivery.queue.stop()
                 }
@@ -157,7 +162,8 @@ import Wire
         }
     }
 
-    @Test func membershipDuringSignIn() async throws {
+    @Test("A join or departure during sign-in is applied to the new socket")
+    func membershipDuringSignIn() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let (token, bob) = (fixture.conversation, StoreFixture.user("bob"))

@@ -6,12 +6,12 @@ import Wire
 
 @testable import ConversationsServer
 
-@Suite("Chats that begin or are joined") struct NewChatTests {
+@Suite("New and joined chats") struct NewChatTests {
     private static func made(_ made: Conversation) throws -> ConversationToken {
         try #require(ConversationToken(made.token))
     }
 
-    /// The events of one chat, in their order, by name.
+    /// Returns the names of one chat's events in order of arrival.
     private static func events(of client: Client, in token: ConversationToken) -> [String] {
         client.socket.received.filter { received in
             let id = received.json[received.name == .joined ? "id" : "chatId"].int
@@ -44,7 +44,7 @@ import Wire
         }
     }
 
-    @Test("An added member receives the chat once, before the message that says so", arguments: [true, false])
+    @Test("An added member receives the chat once, before the system message about it", arguments: [true, false])
     func add(othersAreThere: Bool) async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
@@ -62,7 +62,7 @@ import Wire
         }
     }
 
-    @Test("A client that reconnects receives chats that began meanwhile, and then their messages from the first")
+    @Test("A client that reconnects receives new chats, and then their messages from the first")
     func reconnect() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
@@ -92,7 +92,7 @@ import Wire
         }
     }
 
-    @Test("A client that reconnects receives a chat that its user joined from the message that says so")
+    @Test("A client that reconnects receives a joined chat from the message about the join on")
     func reconnectAfterJoining() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
@@ -109,7 +109,7 @@ import Wire
         }
     }
 
-    @Test("A client with very many unknown chats receives the 100 with the latest activity, and is told so")
+    @Test("A client with more than 100 unknown chats receives the most active 100, marked as incomplete")
     func many() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
@@ -131,7 +131,7 @@ import Wire
         }
     }
 
-    @Test("A client that reconnects while its user is added to chats receives each chat once, before its messages")
+    @Test("A client that reconnects during its user's joins receives each chat once, before its messages")
     func concurrent() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
@@ -161,7 +161,7 @@ import Wire
 }
 
 @Suite("New chats over sockets") struct NewChatSocketTests {
-    @Test("A member who is named in chats/create receives the chat, and with `last` also after reconnecting")
+    @Test("A member of a new chat receives it by socket, and with `last` also after reconnecting")
     func joined() async throws {
         try await withSockets { fixture in
             let bob = try await fixture.socket(of: fixture.bob)

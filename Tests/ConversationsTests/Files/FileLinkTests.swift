@@ -8,9 +8,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// Links: who has one reads the file, and nothing else opens it.
-@Suite struct FileLinkTests {
-    @Test func everyWayOfReadingGivesALinkThatWorks() async throws {
+/// A signed link is the only way to read a file.
+@Suite("File links") struct FileLinkTests {
+    @Test("Every response with a file message contains a working link")
+    func links() async throws {
         try await withFiles { fixture async throws in
             let sent = try await fixture.bob.upload(Sample.jpeg, to: fixture.path)
             let history = try await fixture.ann.ask(.get, fixture.path).json["messages"][0]
@@ -35,7 +36,8 @@ import Wire
         }
     }
 
-    @Test func linkLifetime() async throws {
+    @Test("A link is valid for about a day, and then responds 403")
+    func linkLifetime() async throws {
         let passed = SharedValue(0.0)
         let auth = FakeAuth()
         try await TestService.with(
@@ -54,9 +56,9 @@ import Wire
             let link = try await ann.upload(Sample.jpeg, to: path).json["data"].string
             let lifetime = try #require(try await ann.fetch(link).headers[.cacheControl]?.split(separator: "=").last)
             let seconds = try #require(Int(lifetime.prefix { $0.isNumber }))
-            // It is a little over a day where five minutes are about to be over, and some of it may have passed.
-            let gone = Int(began.duration(to: .now).components.seconds)
-            #expect((86_400 - gone...86_700).contains(seconds))
+            // The lifetime is a day, rounded up to five minutes, minus the seconds since the upload.
+            let elapsed = Int(began.duration(to: .now).components.seconds)
+            #expect((86_400 - elapsed...86_700).contains(seconds))
 
             passed.change { $0 = Double(seconds) - 600 }
             #expect(try await ann.fetch(link).status == 200)
@@ -67,7 +69,8 @@ import Wire
         }
     }
 
-    @Test func invalidLinks() async throws {
+    @Test("A forged or altered link is rejected")
+    func invalidLinks() async throws {
         try await withFiles { fixture async throws in
             let link = try #require(try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string)
             let other = try await fixture.ann.conversations.create(ConversationDraft(label: "other"))
@@ -99,7 +102,8 @@ import Wire
         }
     }
 
-    @Test func rangesAreAnswered() async throws {
+    @Test("A single byte range responds 206, an unsatisfiable one 416, any other the whole file")
+    func ranges() async throws {
         try await withFiles { fixture async throws in
             let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 / 4) }
             let link = try await fixture.bob.upload(bytes, to: fixture.path).json["data"].string
@@ -133,7 +137,8 @@ import Wire
         }
     }
 
-    @Test func notModified() async throws {
+    @Test("A known entity tag responds 304, and `If-Range` compares it")
+    func notModified() async throws {
         try await withFiles { fixture async throws in
             let link = try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string
             let first = try await fixture.ann.fetch(link)
@@ -155,7 +160,8 @@ import Wire
         }
     }
 
-    @Test func aHeadIsTheSameWithoutTheBody() async throws {
+    @Test("HEAD responds with the file's headers and no body")
+    func head() async throws {
         try await withFiles { fixture async throws in
             let link = try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string
             let head = try await fixture.ann.fetch(link, .head, headers: [.range: "bytes=0-1"])
@@ -168,7 +174,8 @@ import Wire
         }
     }
 
-    @Test func aFileGoesWithItsMessage() async throws {
+    @Test("A file is removed with its message or conversation")
+    func removal() async throws {
         try await withFiles { fixture async throws in
             let pool = fixture.fixture.service.database.pool
             var sent: [JSONValue] = []
@@ -182,7 +189,7 @@ import Wire
             let deleted = try await fixture.bob.ask(.delete, first)
             #expect(deleted.json["data"].string == "")
             #expect(deleted.json["file"] == .null)
-            // A row that goes altogether, as a conversation's do.
+            // The row itself is deleted, as with a deleted conversation.
             try await pool.run("DELETE FROM messages WHERE seq = 2")
             #expect(try await fixture.ann.fetch(links[0]).status == 404)
             #expect(try await fixture.ann.fetch(links[1]).status == 404)
@@ -199,7 +206,8 @@ import Wire
         }
     }
 
-    @Test func sweepAfterCrash() async throws {
+    @Test("The periodic cleanup removes files whose upload never became a message")
+    func sweepAfterCrash() async throws {
         try await withFiles { fixture async throws in
             let pool = fixture.fixture.service.database.pool
             let link = try await fixture.bob.upload(Sample.jpeg, to: fixture.path).json["data"].string
@@ -211,8 +219,8 @@ import Wire
                 )
                 try Data([1]).write(to: file)
             }
-            // Its process died between the file and the message; one has long died, one a moment ago. They are there
-            // before they are noted, since the service sweeps by itself at any time.
+            // The process crashed between writing the file and the message: long ago for one file, just now for the other.
+            // The files are created before their rows, because the service's own cleanup may run at any time.
             try await pool.run(
                 """
                 INSERT INTO files (conversation_id, key, due_at) VALUES
@@ -228,22 +236,23 @@ import Wire
         }
     }
 
-    @Test func aMessageIsNotWrittenWithoutItsFile() async throws {
+    @Test("A message is not written when its file was already due for removal")
+    func expiredUpload() async throws {
         try await withFiles { fixture async throws in
             let pool = fixture.fixture.service.database.pool
-            // As if the upload had taken longer than a file may be on its way.
+            // Simulates an upload that takes longer than the limit for uploads.
             let source = ChunkedBody(count: 2, of: ByteBuffer(bytes: [1])) { _ in
                 try await pool.run("UPDATE files SET due_at = clock_timestamp()")
             }
             #expect(try await fixture.bob.upload(streaming: source, to: fixture.path).status == 500)
             try await fixture.expectNothing()
-            try await fixture.bob.send("the lane goes on", in: fixture.token)
+            try await fixture.bob.send("the write shard continues", in: fixture.token)
         }
     }
 }
 
 extension FileFixture {
-    /// Until nothing is due any more; the service sweeps by itself, and soon.
+    /// Waits until no file is due for removal; the service runs its own cleanup.
     func sweep() async throws {
         try await eventually {
             try await fixture.service.database.pool.one(

@@ -66,7 +66,10 @@ import Wire
                 fixture.edit(2, to: "x", by: "eve"),
             ])
 
-            #expect(outcomes[0].isAmended && outcomes[1].seq == 5 && outcomes[2].isAmended && outcomes[4].isAmended)
+            #expect(outcomes[0].isAmended)
+            #expect(outcomes[1].seq == 5)
+            #expect(outcomes[2].isAmended)
+            #expect(outcomes[4].isAmended)
             #expect(outcomes[3].mark?.seq == 3)
             #expect(outcomes[5].refusal == .notAuthor)
             #expect(outcomes[6].refusal == .missing)

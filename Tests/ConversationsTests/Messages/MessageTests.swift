@@ -155,7 +155,8 @@ import Wire
             let conversation = Conversation.ID(Int64.random(in: 1..<(1 << (49 - length)), using: &random))
             let id = Message.ID(conversation, seq: seq)
 
-            #expect(id.conversation == conversation && id.seq == seq)
+            #expect(id.conversation == conversation)
+            #expect(id.seq == seq)
             #expect((1..<(1 << 53)).contains(id.rawValue))
             #expect(Message.ID(conversation, seq: seq + 1) > id)
         }

@@ -87,9 +87,11 @@ import Wire
                 let setAside = fixture.database.setAside([.message])
                 try await eventually { try await setAside.list(before: nil, limit: 9).items.count == 1 }
                 let entry = try #require(try await setAside.list(before: nil, limit: 9).items.first)
-                #expect(entry.key == ["\(fixture.conversation.id.rawValue)", "2"] && entry.retryAt == nil)
+                #expect(entry.key == ["\(fixture.conversation.id.rawValue)", "2"])
+                #expect(entry.retryAt == nil)
                 let content = try #require(try await setAside.show(entry.id).content)
-                #expect(content["seq"].int == 2 && content["data"] == .null)
+                #expect(content["seq"].int == 2)
+                #expect(content["data"] == .null)
                 #expect(try await setAside.drop(SetAsideSelection(ids: [entry.id])).count == 1)
             }
         }

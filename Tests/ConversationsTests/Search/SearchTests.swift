@@ -183,7 +183,8 @@ import Wire
             #expect(try await fixture.ann.conversations.search("ONE", limit: 1, cursor: cursor).items.count == 1)
             for (person, query) in [(fixture.ann, "two"), (fixture.bob, "one")] {
                 let answer = try await person.ask(.get, "/conversations/search?q=\(query)&cursor=\(cursor)")
-                #expect(answer.status == 400 && answer.problem?.field == "cursor")
+                #expect(answer.status == 400)
+                #expect(answer.problem?.field == "cursor")
             }
         }
     }
