@@ -16,7 +16,9 @@ import Wire
         let method: HTTPRequest.Method
         let path: String
         var body: String?
-        /// The status for each role. A role that is not listed is not a member and gets 404.
+        /// The status for each role.
+        ///
+        /// A role that is not listed is not a member and gets 404.
         let statuses: [Role: Int]
 
         var testDescription: String { "\(method) \(path)" }

@@ -7,8 +7,9 @@ import Testing
 import Wire
 
 /// Two instances of the service over one database.
-@Suite struct InstanceTests {
-    @Test func totalOrder() async throws {
+@Suite("Two instances") struct InstanceTests {
+    @Test("Members of both instances read the same order of messages")
+    func totalOrder() async throws {
         try await withConversation { fixture in
             try await withSecondInstance(of: fixture) { bob in
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -29,7 +30,8 @@ import Wire
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("Retries, renewed tokens and kicks apply on both instances")
+    func sharedState() async throws {
         try await withConversation { fixture in
             try await withSecondInstance(of: fixture) { bob in
                 let retried = MessageDraft(data: "once", clientMessageId: "1")

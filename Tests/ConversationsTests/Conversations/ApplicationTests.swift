@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// Users of customers' applications. They sign in with sessions, and the suite has no list of them.
+/// Users of customers' applications.
+///
+/// They sign in with sessions, and the suite has no list of them.
 @Suite("Users of applications") struct ApplicationTests {
     /// Returns a user with a session of an application.
     private func person(_ name: String, of application: String, in fixture: ConversationFixture) -> Customer {

@@ -14,7 +14,9 @@ import Wire
         var testDescription: String { "\(whiteList as Any), \(joinByToken as Any), kicked \(wasKicked)" }
     }
 
-    /// The white list admits the users on it, even after a kick. The token alone admits every user who was not kicked.
+    /// The white list admits the users on it, even after a kick.
+    ///
+    /// The token alone admits every user who was not kicked.
     static let joinCases: [JoinCase] = [
         JoinCase(whiteList: nil, joinByToken: nil, wasKicked: false, admits: true),
         JoinCase(whiteList: nil, joinByToken: nil, wasKicked: true, admits: false),

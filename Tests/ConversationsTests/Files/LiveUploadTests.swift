@@ -4,9 +4,12 @@ import ServiceHost
 import TestSupport
 import Testing
 
-/// Uploads over real connections, which break off in the middle.
-@Suite struct LiveUploadTests {
-    @Test(arguments: ["content-length: 5000000", "transfer-encoding: chunked", "form"])
+/// Uploads over real connections that are interrupted.
+@Suite("Uploads over real connections") struct LiveUploadTests {
+    @Test(
+        "An upload whose connection closes leaves no file and no message",
+        arguments: ["content-length: 5000000", "transfer-encoding: chunked", "form"]
+    )
     func brokenUpload(way: String) async throws {
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
@@ -38,7 +41,8 @@ import Testing
         }
     }
 
-    @Test func announcedTooLarge() async throws {
+    @Test("An upload whose declared length exceeds the limit gets 413 before its body")
+    func announcedTooLarge() async throws {
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
                 let connection = try await RawClient(port: port)
@@ -55,7 +59,8 @@ import Testing
         }
     }
 
-    @Test func slowReader() async throws {
+    @Test("A slow reader receives the whole file")
+    func slowReader() async throws {
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
                 let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }

@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 @Suite("Storage quota of conversations") struct QuotaTests {
-    @Test("A user at the quota gets 507, and sends files again after deleting some")
+    @Test("A user at the quota gets 507, and can send files again after deleting some")
     func growth() async throws {
         try await withFiles(settings: ["STORAGE_QUOTA_BYTES": "5000"]) { fixture async throws in
             let file = [UInt8](repeating: 1, count: 2_000)
@@ -39,7 +39,7 @@ import Wire
         }
     }
 
-    @Test("Uploads at the same time do not exceed the quota")
+    @Test("Concurrent uploads do not exceed the quota")
     func concurrent() async throws {
         try await withFiles(settings: ["STORAGE_QUOTA_BYTES": "3500"]) { fixture async throws in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { tasks in
@@ -57,8 +57,8 @@ import Wire
         }
     }
 
-    @Test("A quota of 0 is no limit")
-    func none() async throws {
+    @Test("A quota of 0 means no limit")
+    func unlimited() async throws {
         try await withFiles(settings: ["STORAGE_QUOTA_BYTES": "0"]) { fixture async throws in
             #expect(try await fixture.bob.upload([UInt8](repeating: 1, count: 2_000), to: fixture.path).status == 200)
         }

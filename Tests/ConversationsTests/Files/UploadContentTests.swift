@@ -6,16 +6,16 @@ import TestSupport
 import Testing
 import Wire
 
-/// What files are, what they are called, and how large they may be.
-@Suite struct UploadContentTests {
-    /// Whatever is claimed of them, files are what their bytes are, and nothing that a browser runs.
+/// The type, name and size of uploaded files.
+@Suite("Content of uploaded files") struct UploadContentTests {
     @Test(
+        "The bytes decide the media type, and a browser never executes a file",
         arguments: zip(
             [Sample.zip, Sample.svg, Sample.html, [0xFF, 0xFE, 0x3C, 0x00], Array(Sample.jpeg.prefix(20))],
             ["application/zip", "text/plain", "text/plain", "application/octet-stream", "image/jpeg"]
         )
     )
-    func theBytesSayWhatItIs(bytes: [UInt8], expected: String) async throws {
+    func mediaType(bytes: [UInt8], expected: String) async throws {
         try await withFiles { fixture async throws in
             for claimed in ["image/jpeg", "text/html", "image/svg+xml", "application/javascript", "a/b; c=\"d\""] {
                 var form = Form()
@@ -56,7 +56,7 @@ import Wire
         ),
     ]
 
-    @Test("The file name of a form comes before the name in meta, which is used where the form has none")
+    @Test("The file name of a form has precedence over the name in meta")
     func nameInMeta() async throws {
         try await withFiles { fixture in
             for (given, name) in [("photo.jpg", "photo.jpg"), ("", "from meta.pdf"), ("..", "from meta.pdf")] {
@@ -70,7 +70,8 @@ import Wire
         }
     }
 
-    @Test func namesAreMadeFit() async throws {
+    @Test("A file name is sanitized")
+    func fileNames() async throws {
         try await withFiles { fixture async throws in
             for (given, name, header) in Self.names {
                 var form = Form()
@@ -86,7 +87,8 @@ import Wire
         }
     }
 
-    @Test func theLimitHoldsByLengthAndWhileBytesCome() async throws {
+    @Test("The size limit applies to the declared length and to the received bytes")
+    func sizeLimit() async throws {
         try await withFiles(settings: ["FILE_LIMIT": "100000"]) { fixture in
             let most = [UInt8](repeating: 0, count: 100_000)
             #expect(try await fixture.bob.upload(most, to: fixture.path).status == 200)
@@ -108,15 +110,15 @@ import Wire
         }
     }
 
-    /// Whatever is sent, no more of it is in memory than what the store gathers and the piece that is just coming.
-    @Test func memory() async throws {
+    @Test("An upload keeps at most 128 KB in memory")
+    func memory() async throws {
         try await withFiles { fixture async throws in
             let piece = 10_000
             let folder = fixture.folder
             let most = SharedValue(0)
             let source = ChunkedBody(count: 1_000, of: ByteBuffer(repeating: 1, count: piece)) { given in
                 let incoming = "\(folder)/conversations/incoming"
-                // Silence: before the first byte there is no file.
+                // Before the first byte there is no file, which is no error.
                 guard let name = try? FileManager.default.contentsOfDirectory(atPath: incoming).first,
                     let size = try? FileManager.default.attributesOfItem(atPath: "\(incoming)/\(name)")[.size] as? Int
                 else { return }
@@ -128,7 +130,8 @@ import Wire
         }
     }
 
-    @Test func aBodyThatBreaksOffLeavesNothing() async throws {
+    @Test("An incomplete body leaves no file and no message")
+    func incompleteBody() async throws {
         try await withFiles { fixture async throws in
             let source = ChunkedBody(count: 100, of: ByteBuffer(repeating: 1, count: 10_000), thenFails: true)
             let broken = try await fixture.bob.upload(streaming: source, to: fixture.path)

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// Who sends files, how many at once, and that a retried one is sent once.
-@Suite struct UploadRuleTests {
-    @Test func oneClientMessageIdIsOneMessageAndOneFile() async throws {
+@Suite("Rules of uploads") struct UploadRuleTests {
+    @Test("Uploads with the same client message id make one message and one file")
+    func clientMessageID() async throws {
         try await withFiles { fixture async throws in
             let path = "\(fixture.path)?clientMessageId=once"
             let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { tasks in
@@ -28,7 +28,8 @@ import Wire
         }
     }
 
-    @Test func anIdempotencyKeyHoldsForFilesToo() async throws {
+    @Test("A repeated upload with an idempotency key is sent once")
+    func idempotencyKey() async throws {
         try await withFiles { fixture async throws in
             var form = Form()
             form.add(file: [UInt8](repeating: 0, count: 2_000_000), named: "a")
@@ -53,11 +54,12 @@ import Wire
         }
     }
 
-    @Test func onlyMembersSendFiles() async throws {
+    @Test("Only members can send files")
+    func permission() async throws {
         try await withFiles { fixture async throws in
             let source = ChunkedBody(count: 10, of: ByteBuffer(repeating: 1, count: 10))
             #expect(try await fixture.eve.upload(streaming: source, to: fixture.path).status == 404)
-            // Not a byte was taken from somebody who may not send any.
+            // The service read no byte of the rejected upload.
             #expect(source.given.value == 0)
             let elsewhere = try await Person(
                 .init(application: RoostApplication.id, user: "bob"),
@@ -73,7 +75,8 @@ import Wire
         }
     }
 
-    @Test func kickDuringSend() async throws {
+    @Test("A user who is kicked during an upload sends no file")
+    func kickDuringSend() async throws {
         try await withFiles { fixture async throws in
             let source = ChunkedBody(count: 3, of: ByteBuffer(repeating: 1, count: 10)) { given in
                 if given == 2 { try await fixture.ann.conversations.kick("bob", from: fixture.token) }
@@ -84,7 +87,8 @@ import Wire
         }
     }
 
-    @Test func concurrencyLimit() async throws {
+    @Test("Concurrent uploads are limited in total and per user")
+    func concurrencyLimit() async throws {
         try await withFiles(settings: ["UPLOADS_MAX": "3", "UPLOADS_MAX_USER": "2"]) { fixture async throws in
             let statuses = SharedValue<[Int]>([])
             let third = ChunkedBody(count: 2, of: ByteBuffer(bytes: [3])) { _ in
@@ -107,8 +111,9 @@ import Wire
     }
 }
 
-@Suite(.enabled(if: SmallDisk.isPossible)) struct FullDiskUploadTests {
-    @Test func fullDisk() async throws {
+@Suite("Uploads to a full disk", .enabled(if: SmallDisk.isPossible)) struct FullDiskUploadTests {
+    @Test("An upload to a full disk responds 507 and leaves no file")
+    func fullDisk() async throws {
         try await SmallDisk.with { path in
             try await withFiles(settings: ["BLOBS_PATH": path]) { fixture in
                 let large = [UInt8](repeating: 0, count: 2_000_000)

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// Files that are sent: as a form, as they are, and as base64.
-@Suite struct UploadTests {
-    @Test func aFormIsAMessageWithALink() async throws {
+/// Files that are sent as a form, as a raw body and as Base64.
+@Suite("Uploads") struct UploadTests {
+    @Test("A form with a file makes a message with a link")
+    func form() async throws {
         try await withFiles { fixture async throws in
             var form = Form()
             form.add("meta", #"{"album": 7}"#)
@@ -36,7 +37,8 @@ import Wire
         }
     }
 
-    @Test func aFileAsItIsTakesItsFieldsFromTheQuery() async throws {
+    @Test("An upload as raw body takes its fields from the query")
+    func rawBody() async throws {
         try await withFiles { fixture async throws in
             let query = "?clientMessageId=c%201&meta=%7B%22a%22%3Atrue%7D&name=a%2Fb.jpg"
             let answer = try await fixture.bob.upload(Sample.jpeg, as: "image/png", to: fixture.path + query)
@@ -58,7 +60,8 @@ import Wire
         }
     }
 
-    @Test func base64IsAFileLikeAnyOther() async throws {
+    @Test("A Base64 text makes a file message")
+    func base64() async throws {
         try await withFiles { fixture async throws in
             let lines = Data(Sample.jpeg).base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed])
             let text = lines.replacing("/", with: "\\/").replacing("\n", with: "\\n")
@@ -74,7 +77,8 @@ import Wire
         }
     }
 
-    @Test func base64MayHaveFiveMegabytesAndNoMore() async throws {
+    @Test("A Base64 file has at most 5 MB and must be valid")
+    func base64Limit() async throws {
         try await withFiles { fixture async throws in
             let most = Data(count: 5_242_880).base64EncodedString()
             let draft = { (data: String) in #"{"encoding": "base64", "data": "\#(data)"}"# }
@@ -105,9 +109,8 @@ import Wire
         }
     }
 
-    /// Whatever is claimed of them, files are what their bytes are, and nothing that a browser runs.
     private static let file = ("name=\"file\"; filename=\"a\"", "1")
-    private static let flaws: [(field: String, parts: [(String, String)])] = [
+    private static let invalidParts: [(field: String, parts: [(String, String)])] = [
         ("file", [("name=meta", "{}")]),
         ("file", [("name=file; filename=empty", "")]),
         ("file", [file, file]),
@@ -122,19 +125,20 @@ import Wire
         ("mime", [file, ("name=mime", "application/diuit-chat-sys-message")]),
     ]
 
-    @Test(arguments: flaws.indices)
+    @Test("An invalid field of a form is rejected by name", arguments: invalidParts.indices)
     func formErrors(number: Int) async throws {
         try await withFiles { fixture async throws in
             var form = Form()
-            for (parameters, content) in Self.flaws[number].parts { form.add(parameters, Array(content.utf8)) }
+            for (parameters, content) in Self.invalidParts[number].parts { form.add(parameters, Array(content.utf8)) }
             let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
             #expect(answer.status == 400, "\(answer.text)")
-            #expect(answer.problem?.field == Self.flaws[number].field)
+            #expect(answer.problem?.field == Self.invalidParts[number].field)
             try await fixture.expectNothing()
         }
     }
 
-    @Test func invalidForms() async throws {
+    @Test("A malformed form or an unsupported content type is rejected")
+    func invalidForms() async throws {
         try await withFiles { fixture async throws in
             var many = Form()
             for number in 0..<100_000 { many.add("f\(number)", "1") }

@@ -7,9 +7,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// What becomes of a message after it was said.
-@Suite struct AmendmentTests {
-    @Test func anEditedMessageIsSeenEverywhere() async throws {
+/// Edits, deletions, reactions and replies.
+@Suite("Amendments of messages") struct AmendmentTests {
+    @Test("An edited message is the same in every response")
+    func edit() async throws {
         try await withConversation { fixture in
             let draft = MessageDraft(data: "helo", meta: .object(["a": .integer(1)]))
             let said = try await fixture.bob.conversations.send(draft, to: fixture.token)
@@ -28,7 +29,8 @@ import Wire
         }
     }
 
-    @Test func metaIsReplacedOrEmptiedOrLeft() async throws {
+    @Test("An edit replaces, removes or keeps the metadata")
+    func editMeta() async throws {
         try await withConversation { fixture in
             let (old, new) = (JSONValue.object(["a": .integer(1)]), JSONValue.object(["b": .integer(2)]))
             let said = try await fixture.ann.conversations.send(.init(data: "x", meta: old), to: fixture.token)
@@ -40,7 +42,8 @@ import Wire
         }
     }
 
-    @Test func anEditThatChangesNothingIsNone() async throws {
+    @Test("An edit that changes nothing takes no change number")
+    func emptyEdit() async throws {
         try await withConversation { fixture in
             let said = try await fixture.ann.send("hello", in: fixture.token)
             let same = try await fixture.ann.conversations.edit(said.id, in: fixture.token, to: .init(data: "hello"))
@@ -48,7 +51,8 @@ import Wire
         }
     }
 
-    @Test func aDeletedMessageKeepsItsPlaceAlone() async throws {
+    @Test("A deleted message keeps only its sequence")
+    func deletion() async throws {
         try await withConversation { fixture in
             var messages: [Message] = []
             for number in 1...3 {
@@ -85,7 +89,8 @@ import Wire
         }
     }
 
-    @Test func anAdminDeletesWhatOthersSaid() async throws {
+    @Test("An admin can delete any message, a member only their own")
+    func deletionPermission() async throws {
         try await withConversation { fixture in
             let said = try await fixture.bob.send("hello", in: fixture.token)
             #expect(try await fixture.ann.conversations.delete(said.id, in: fixture.token).deletedAt != nil)
@@ -96,7 +101,8 @@ import Wire
         }
     }
 
-    @Test func reactionsAreByEmojiInTheOrderTheyWereMade() async throws {
+    @Test("Reactions are grouped by emoji, in order of their creation")
+    func reactions() async throws {
         try await withConversation(ConversationDraft(label: "x", members: ["bob", "eve"])) { fixture in
             let said = try await fixture.ann.send("hello", in: fixture.token)
             for person in [fixture.eve, fixture.ann, fixture.bob, fixture.eve] {
@@ -119,7 +125,8 @@ import Wire
         "👍", "👍🏽", "❤️", "❤", "👩‍👩‍👧‍👦", "🧑🏿‍❤️‍💋‍🧑🏻", "🏳️‍🌈", "🏴‍☠️", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "🇩🇪", "1️⃣", "#️⃣", "©️", "🫠", "👁️‍🗨️", "☺️",
     ]
 
-    @Test func anyOneEmojiIsAReaction() async throws {
+    @Test("Any single emoji is a valid reaction")
+    func validEmoji() async throws {
         try await withConversation { fixture in
             let said = try await fixture.ann.send("hello", in: fixture.token)
             var reacted = said
@@ -132,7 +139,8 @@ import Wire
         }
     }
 
-    @Test func invalidEmoji() async throws {
+    @Test("A text that is not a single emoji is rejected")
+    func invalidEmoji() async throws {
         try await withConversation { fixture in
             let said = try await fixture.ann.send("hello", in: fixture.token)
             for text in [
@@ -149,7 +157,8 @@ import Wire
         }
     }
 
-    @Test func emojiLimit() async throws {
+    @Test("A message has at most 20 different reactions")
+    func emojiLimit() async throws {
         try await withConversation { fixture in
             let said = try await fixture.ann.send("hello", in: fixture.token)
             let emoji = (0...20).compactMap { Unicode.Scalar(0x1F600 + $0).map { String(Character($0)) } }
@@ -165,7 +174,8 @@ import Wire
         }
     }
 
-    @Test func aReplyNamesWhatItAnswers() async throws {
+    @Test("A reply refers to a message of its own conversation")
+    func reply() async throws {
         try await withConversation { fixture in
             let said = try await fixture.ann.send("hello?", in: fixture.token)
             let reply = try await fixture.bob.conversations.send(.init(data: "hi", replyTo: said.id), to: fixture.token)
@@ -191,7 +201,8 @@ import Wire
         }
     }
 
-    @Test func immutableMessages() async throws {
+    @Test("System messages and deleted messages cannot be changed")
+    func immutableMessages() async throws {
         try await withConversation { fixture in
             try await fixture.eve.conversations.join(fixture.token)
             let joined = try #require(try await fixture.ann.conversations.messages(fixture.token).first)
@@ -213,7 +224,8 @@ import Wire
         }
     }
 
-    @Test func aMessageOfElsewhereIsNotFound() async throws {
+    @Test("A message of another conversation responds 404")
+    func unknownMessage() async throws {
         try await withConversation { fixture in
             let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
             let there = try await fixture.ann.send("there", in: other.token)
@@ -236,7 +248,7 @@ import Wire
 }
 
 extension ConversationFixture {
-    /// All that happened since.
+    /// Returns the changes after a change number.
     func missed(after change: Int64) async throws -> Changes.Missed {
         guard
             case .missed(let missed) = try await ann.conversations.changes(token, after: change, limit: 100)

@@ -7,10 +7,10 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Edits, deletions and reactions among messages and marks, at the store.
-@Suite struct AmendmentWriteTests {
-    /// Whatever is done at once takes the numbers from one on, and who asks what he missed sees each.
-    @Test func allThatHappensAtOnceIsNumberedWithoutAGap() async throws {
+/// Edits, deletions and reactions that are written together with messages and read marks.
+@Suite("Writing of amendments") struct AmendmentWriteTests {
+    @Test("Concurrent writes take consecutive change numbers, and a reader misses none")
+    func concurrency() async throws {
         try await withStore { fixture in
             let instances = [fixture.writeShards, fixture.otherShards()]
             for _ in 0..<10 { try await fixture.expectNew(fixture.draft()) }
@@ -39,7 +39,7 @@ import Wire
                 try await tasks.waitForAll()
             }
 
-            // Everything is different from what was there, so everything takes a number.
+            // Every write changes something, so every write takes a number.
             #expect(try await fixture.lastChange() == 110)
             #expect(try await fixture.audit() == .consistent(10 + 34))
             let reactions = try await fixture.pool.all(
@@ -54,7 +54,8 @@ import Wire
         Unicode.Scalar(0x1F600 + number).map { String(Character($0)) } ?? ""
     }
 
-    @Test func allOfABatchIsNumberedInOneGo() async throws {
+    @Test("The writes of a batch take consecutive change numbers in order")
+    func batch() async throws {
         try await withStore { fixture in
             for _ in 0..<4 { try await fixture.expectNew(fixture.draft()) }
             let segment = BatchWriter(database: fixture.pool, statementTimeout: .seconds(30))
@@ -79,7 +80,8 @@ import Wire
         }
     }
 
-    @Test func connectionLoss() async throws {
+    @Test("Writes that are retried after a lost connection take one change number")
+    func connectionLoss() async throws {
         try await withStore { fixture in
             let instances = [fixture.writeShards, fixture.otherShards()]
             for _ in 0..<16 { try await fixture.expectNew(fixture.draft()) }
@@ -98,7 +100,7 @@ import Wire
                             let outcomes = [
                                 try await writeShards.write(fixture.edit(seq, to: text)),
                                 try await writeShards.write(fixture.react("👍", to: seq, by: "bob")),
-                                try await writeShards.write(fixture.react("👍", to: seq, by: "bob", takesBack: true)),
+                                try await writeShards.write(fixture.react("👍", to: seq, by: "bob", isRemoval: true)),
                             ]
                             for outcome in outcomes { #expect(outcome.isAmended) }
                             edits.change { $0[seq] = text }
@@ -121,7 +123,7 @@ import Wire
                 as: { (try $0.int64("seq"), try $0.string("data")) }
             )
             #expect(Dictionary(uniqueKeysWithValues: texts) == edits.value)
-            // Each took one number, were it sent once or again.
+            // Each write took one number, even if it was sent twice.
             #expect(try await fixture.lastChange() == Int64(16 + acknowledged.value))
             #expect(try await fixture.audit() == .consistent(16))
         }
@@ -135,8 +137,8 @@ extension StoreFixture {
 
     func delete(_ seq: Int64, by user: String) -> ConversationWrite { amendment(seq, by: user, .delete) }
 
-    func react(_ emoji: String, to seq: Int64, by user: String, takesBack: Bool = false) -> ConversationWrite {
-        amendment(seq, by: user, takesBack ? .unreact(emoji) : .react(emoji))
+    func react(_ emoji: String, to seq: Int64, by user: String, isRemoval: Bool = false) -> ConversationWrite {
+        amendment(seq, by: user, isRemoval ? .unreact(emoji) : .react(emoji))
     }
 
     private func amendment(_ seq: Int64, by user: String, _ action: Amendment.Action) -> ConversationWrite {
@@ -150,7 +152,7 @@ extension StoreFixture {
         )
     }
 
-    /// The number of each message's latest change.
+    /// Returns each message's latest change number by sequence.
     func changes() async throws -> [Int64: Int64] {
         let rows = try await pool.all(
             "SELECT seq, change FROM messages",
@@ -159,7 +161,7 @@ extension StoreFixture {
         return Dictionary(uniqueKeysWithValues: rows)
     }
 
-    /// Asks what was missed until all is over, and then knows what there is.
+    /// Reads changes until `isOver`, and then expects to know every message.
     func follow(until isOver: SharedValue<Bool>) async throws {
         let store = MessageStore(db: pool)
         var (after, known): (Int64, [Int64: Message]) = (0, [:])
@@ -174,8 +176,8 @@ extension StoreFixture {
                 )?.changes
             else { throw TestSupportError("resync") }
             for message in missed.messages {
-                // Nothing comes late, and nothing twice: what is told lies after all that was told.
-                if message.change <= after { throw TestSupportError("told late") }
+                // Every change number is higher than all earlier ones, so no change is late or repeated.
+                if message.change <= after { throw TestSupportError("a change was late") }
                 known[message.seq] = message
             }
             after = missed.change

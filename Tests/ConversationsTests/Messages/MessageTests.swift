@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is said, and how it is read back.
-@Suite struct MessageTests {
-    @Test func aMessageIsAnsweredAsEveryoneSeesIt() async throws {
+@Suite("Messages") struct MessageTests {
+    @Test("The response to a sent message equals the message in the history")
+    func sentMessage() async throws {
         try await withConversation { fixture in
             let draft = #"{"data": "Hi", "meta": {"b": 1, "a": [true, null]}, "clientMessageId": "c-1", "badge": 3}"#
             let answer = try await fixture.bob.ask(.post, "/conversations/\(fixture.token)/messages", draft)
@@ -32,7 +32,8 @@ import Wire
         }
     }
 
-    @Test func theSameKeySaysItOnceThoughTheAnswerWasLost() async throws {
+    @Test("A repeated request with an idempotency key sends one message, even after a lost response")
+    func lostResponse() async throws {
         try await withConversation { fixture in
             func send() async throws -> TestHTTPResponse {
                 let headers: HTTPFields = [.idempotencyKey: "k"]
@@ -56,7 +57,8 @@ import Wire
         }
     }
 
-    @Test func theSameClientMessageIdIsOneMessageAndAnswersAsTheFirst() async throws {
+    @Test("A repeated client message id returns the first message")
+    func clientMessageID() async throws {
         try await withConversation { fixture in
             let first = try await fixture.bob.conversations.send(
                 .init(data: "one", clientMessageId: "1"),
@@ -71,7 +73,8 @@ import Wire
         }
     }
 
-    @Test func everyTextComesBackAsItWas() async throws {
+    @Test("Every text is returned unchanged")
+    func texts() async throws {
         try await withConversation { fixture in
             let texts = [
                 "plain", "\"quoted\" \\ / \n\t\r", "ünï¢ödé 🎈👩‍👩‍👧", "\u{1}\u{1F}\u{7F}", "\u{2028}\u{FFFF}",
@@ -82,8 +85,9 @@ import Wire
         }
     }
 
-    /// Every form of a history against plain arithmetic over all messages.
-    @Test func everyFormOfHistoryIsAsByHand() async throws {
+    /// Compares every form of history query with the filtered list of all messages.
+    @Test("Every history query returns the right messages")
+    func historyQueries() async throws {
         try await withConversation { fixture in
             for number in 1...57 { try await fixture.bob.send("\(number)", in: fixture.token) }
             _ = try await fixture.service.database.pool.execute(
@@ -123,7 +127,8 @@ import Wire
         }
     }
 
-    @Test func beforeParameter() async throws {
+    @Test("`before` returns the messages older than a time")
+    func beforeParameter() async throws {
         try await withConversation { fixture in
             for number in 1...12 { try await fixture.bob.send("\(number)", in: fixture.token) }
             let all = try await fixture.history([])
@@ -134,7 +139,8 @@ import Wire
         }
     }
 
-    @Test func newMembersReadTheWholeHistoryAndFormerOnesNothing() async throws {
+    @Test("A new member reads the whole history, a former member none of it")
+    func historyPermission() async throws {
         try await withConversation { fixture in
             for number in 1...3 { try await fixture.bob.send("\(number)", in: fixture.token) }
             try await fixture.eve.conversations.join(fixture.token)
@@ -146,7 +152,8 @@ import Wire
         }
     }
 
-    @Test func messageID() {
+    @Test("A message id contains the conversation and sequence, and fits into 53 bits")
+    func messageID() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<10_000 {
             let bits = Int.random(in: 1...31, using: &random)

@@ -6,9 +6,10 @@ import Testing
 
 @testable import ConversationsServer
 
-/// How far people have read, at the store.
-@Suite struct ReadMarkTests {
-    @Test func marksOfAMemberFoldToTheHighest() async throws {
+/// Read marks in the store.
+@Suite("Read marks") struct ReadMarkTests {
+    @Test("Marks of a member in one batch become the highest one, with one change number")
+    func highestMark() async throws {
         try await withStore { fixture in
             for _ in 0..<10 { _ = try await fixture.writeShards.write(fixture.draft()) }
             let before = try await fixture.lastChange()
@@ -22,7 +23,8 @@ import Testing
         }
     }
 
-    @Test func aMarkNeverGoesBackAndASecondOneChangesNothing() async throws {
+    @Test("A mark never moves back or beyond the last message")
+    func monotonicity() async throws {
         try await withStore { fixture in
             for _ in 0..<5 { _ = try await fixture.writeShards.write(fixture.draft()) }
             let first = try await fixture.writeShards.write(fixture.mark("bob", upTo: 4)).mark
@@ -36,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func ownMessageRead() async throws {
+    @Test("A message counts as read by its sender")
+    func ownMessageRead() async throws {
         try await withStore { fixture in
             for _ in 0..<3 { _ = try await fixture.writeShards.write(fixture.draft(by: "ann")) }
             _ = try await fixture.writeShards.write(fixture.draft(by: "bob"))
@@ -46,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func marksAndMessagesInOneBatchTakeChangesInOrder() async throws {
+    @Test("Marks and messages in one batch take change numbers in order")
+    func batch() async throws {
         try await withStore { fixture in
             for _ in 0..<4 { _ = try await fixture.writeShards.write(fixture.draft()) }
 
@@ -65,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func readBefore() async throws {
+    @Test("A mark before a time covers the messages older than it")
+    func readBefore() async throws {
         try await withStore { fixture in
             for _ in 0..<5 { _ = try await fixture.writeShards.write(fixture.draft()) }
             _ = try await fixture.pool.execute(

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What was read, and what is left to read.
-@Suite struct ReadTests {
-    @Test func readingIsCountedAndSeen() async throws {
+@Suite("Reading of messages") struct ReadTests {
+    @Test("Marking a message as read changes the unread count and the readers")
+    func markRead() async throws {
         try await withConversation { fixture in
             var messages: [Message] = []
             for number in 1...5 { messages.append(try await fixture.ann.send("\(number)", in: fixture.token)) }
@@ -28,7 +28,7 @@ import Wire
         }
     }
 
-    @Test("The answer to a mark has the mark's seq and change, and the message's own beside them")
+    @Test("The response to a read mark has the mark's sequence and change, and the message's own")
     func markOfAnOlderMessage() async throws {
         try await withConversation { fixture in
             let first = try await fixture.ann.send("one", in: fixture.token)
@@ -49,7 +49,8 @@ import Wire
         }
     }
 
-    @Test func readBefore() async throws {
+    @Test("Messages before a time can be marked as read")
+    func readBefore() async throws {
         try await withConversation { fixture in
             for number in 1...3 { try await fixture.ann.send("\(number)", in: fixture.token) }
             let path = "/conversations/\(fixture.token)/read"
@@ -66,7 +67,8 @@ import Wire
         }
     }
 
-    @Test func otherConversation() async throws {
+    @Test("A message of another conversation cannot be marked as read")
+    func otherConversation() async throws {
         try await withConversation { fixture in
             try await fixture.ann.send("one", in: fixture.token)
             let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
@@ -82,10 +84,11 @@ import Wire
         }
     }
 
-    @Test func readsLimit() async throws {
+    @Test("A conversation with more than 100 members has no list of readers")
+    func readsLimit() async throws {
         let others = (1...99).map { "member \($0)" }
         try await withConversation(ConversationDraft(label: "Big", members: ["bob"] + others)) { fixture in
-            // 101 with Ann.
+            // 101 members with Ana.
             let sent = try await fixture.bob.send("hello", in: fixture.token)
             #expect(sent.reads == nil)
             #expect(try await fixture.history([]).first?.reads == nil)
@@ -105,7 +108,8 @@ import Wire
         }
     }
 
-    @Test func changesTellAllThatWasMissedInPages() async throws {
+    @Test("The pages of changes contain every missed message and read mark")
+    func changePages() async throws {
         try await withConversation { fixture in
             for number in 1...7 { try await fixture.ann.send("\(number)", in: fixture.token) }
             try await fixture.bob.conversations.markRead(
@@ -144,8 +148,8 @@ import Wire
         }
     }
 
-    /// Somebody who only ever asks what he missed knows in the end what everybody else does.
-    @Test func changesAreCompleteWhileOthersWriteAndRead() async throws {
+    @Test("A client that only reads changes during writes misses no message")
+    func changesDuringWrites() async throws {
         try await withConversation { fixture in
             let isOver = SharedValue(false)
             let known = try await withThrowingTaskGroup(of: [Int64: Message]?.self) { tasks in
@@ -171,8 +175,8 @@ import Wire
                             )
                         else { throw TestSupportError("resync") }
                         for message in missed.messages {
-                            // Nothing comes late: what is new lies after all that was told.
-                            if message.change <= after { throw TestSupportError("told late") }
+                            // No change is late: every change number is higher than all earlier ones.
+                            if message.change <= after { throw TestSupportError("a change was late") }
                             known[message.seq] = message
                         }
                         after = missed.change

@@ -9,11 +9,11 @@ import Wire
 
 @testable import ConversationsServer
 
-/// A bad row between two good ones.
-@Suite("Rows that conversations cannot read") struct PoisonTests {
+/// An unreadable row between readable ones.
+@Suite("Unreadable rows") struct PoisonTests {
     private let push = FakePush()
 
-    @Test("A row of the outbox whose messages are the wrong way round delays no other of its conversation")
+    @Test("An outbox row with a reversed range delays no other row of its conversation")
     func pushOutbox() async throws {
         try await withConversation(push: push) { fixture in
             let pool = fixture.service.database.pool
@@ -39,7 +39,7 @@ import Wire
         }
     }
 
-    @Test("Messages that push refuses for now are retried, and delay no later message")
+    @Test("Messages that push rejects temporarily are retried, and delay no later message")
     func refused() async throws {
         try await withConversation(push: push) { fixture in
             push.refuse { $0.body == "ann: bad" ? APIError(.forbidden, "no", "Not now.") : nil }
@@ -55,7 +55,7 @@ import Wire
         }
     }
 
-    @Test("A message that cannot be read is left out, and delays no other message and no other conversation")
+    @Test("An unreadable message is skipped, and delays no other message or conversation")
     func message() async throws {
         try await withStore { fixture in
             try await fixture.pool.run("ALTER TABLE messages ALTER COLUMN mime DROP NOT NULL")
@@ -76,7 +76,7 @@ import Wire
                 let ann = try await one.connect("ann")
                 let bob = try await two.connect("bob")
                 for text in ["before", "poison", "after"] {
-                    // The writer may be told that its message cannot be read: it is written all the same.
+                    // The response may be an error because the message is unreadable, but the message is written.
                     _ = try? await bob.send(text, in: fixture.conversation)
                     try await bob.send("other", in: other)
                 }
@@ -97,7 +97,7 @@ import Wire
         }
     }
 
-    @Test("A conversation that cannot be read delays no other, and is delivered once it can be read")
+    @Test("An unreadable conversation delays no other, and is delivered once it is readable")
     func conversation() async throws {
         try await withStore { fixture in
             let other = try await fixture.newConversation()
@@ -114,7 +114,7 @@ import Wire
                     )
                 }
                 try await setReadChange(to: "NULL")
-                // The writer may be told that the conversation cannot be read: the message is written all the same.
+                // The response may be an error because the conversation is unreadable, but the message is written.
                 _ = try? await bob.send("delayed", in: fixture.conversation)
                 for _ in 0..<3 { try await bob.send("other", in: other) }
                 try await eventually { ann.socket.texts().filter { $0 == "other" }.count == 3 }

@@ -8,8 +8,8 @@ import Wire
 
 @testable import ConversationsServer
 
-/// That everything is told, once and in its order, whatever becomes of push meanwhile.
-@Suite struct PushOutboxTests {
+/// Every message is delivered to push once and in order, whatever push does.
+@Suite("Push outbox") struct PushOutboxTests {
     private let push = FakePush()
 
     private func waiting(_ fixture: ConversationFixture) async throws -> Int {
@@ -19,15 +19,16 @@ import Wire
         )
     }
 
-    /// How many conversations somebody is about to hand over.
-    private func inHand(_ fixture: ConversationFixture) async throws -> Int {
+    /// Returns the number of rows that an instance has claimed.
+    private func claimedRows(_ fixture: ConversationFixture) async throws -> Int {
         try await fixture.service.database.pool.one(
             "SELECT count(*) AS n FROM outbox WHERE claimed_by IS NOT NULL",
             as: { try $0.int("n") }
         )
     }
 
-    @Test func pushOutage() async throws {
+    @Test("Messages sent during an outage of push are delivered in order after it")
+    func pushOutage() async throws {
         try await withConversation(push: push) { fixture in
             push.setUnavailable(true)
             for number in 1...5 { try await fixture.ann.send("\(number)", in: fixture.token) }
@@ -42,7 +43,8 @@ import Wire
         }
     }
 
-    @Test func anAnswerThatIsLostIsNoSecondNotification() async throws {
+    @Test("A lost response of push causes a retry, not a second notification")
+    func lostResponse() async throws {
         try await withConversation(push: push) { fixture in
             push.dropResponses(3)
             try await fixture.ann.send("once", in: fixture.token)
@@ -53,13 +55,14 @@ import Wire
         }
     }
 
-    @Test func unresponsivePush() async throws {
+    @Test("An unresponsive push does not delay the sending of messages")
+    func unresponsivePush() async throws {
         try await withConversation(push: push) { fixture in
             push.setHanging(true)
             try await fixture.ann.send("first", in: fixture.token)
             try await eventually { push.calls.count == 1 }
 
-            // Whoever waited for push would wait until this ends.
+            // Sending that waited for push would have to wait for this task.
             let release = Task { [push] in
                 try await Task.sleep(for: .seconds(60))
                 push.setHanging(false)
@@ -75,7 +78,8 @@ import Wire
         }
     }
 
-    @Test func deletedMeanwhile() async throws {
+    @Test("A message that is deleted or edited before its delivery is skipped or updated")
+    func deletedMeanwhile() async throws {
         try await withConversation(push: push) { fixture in
             push.setUnavailable(true)
             let slip = try await fixture.ann.send("a slip of the tongue", in: fixture.token)
@@ -89,8 +93,8 @@ import Wire
                 to: MessageChanges(data: "second")
             )
             try await fixture.ann.conversations.delete(other.token)
-            // Until nobody has in hand what he read before; while push is away it is given back.
-            try await eventually { try await inHand(fixture) == 0 }
+            // Waits until no instance holds rows that it read before the changes. During the outage, claims are released.
+            try await eventually { try await claimedRows(fixture) == 0 }
 
             push.setUnavailable(false)
 
@@ -99,7 +103,8 @@ import Wire
         }
     }
 
-    @Test func twoInstancesShareTheWorkAndKeepTheOrder() async throws {
+    @Test("Two instances deliver every message once and in order")
+    func twoInstances() async throws {
         try await withConversation(push: push) { fixture in
             try await withSecondInstance(of: fixture, push: push) { bob in
                 let others = try await [
@@ -126,13 +131,14 @@ import Wire
                     let seqs = push.taken.filter { $0.about == token }.compactMap { $0.data?["seq"].int }
                     #expect(seqs == Array(1...60))
                 }
-                // Nothing was told and then told again: no claim was lost on the way.
+                // No notification was sent twice, so no claim was lost.
                 #expect(push.calls.joined().count == 180)
             }
         }
     }
 
-    @Test func memberPages() async throws {
+    @Test("The notifications of a large conversation are sent in parts of at most 1,000 recipients")
+    func memberPages() async throws {
         try await withConversation(push: push) { fixture in
             let pool = fixture.service.database.pool
             let id = fixture.conversation.id.rawValue
@@ -147,17 +153,17 @@ import Wire
                 """
             )
             _ = try await pool.execute("UPDATE conversations SET member_count = 1202 WHERE conversation_id = \(id)")
-            // A second one, so that the parts of the first are not told twice.
+            // The first response is lost, so that the retry must not send the parts of the first message twice.
             push.dropResponses(1)
             try await fixture.ann.send("all of you", in: fixture.token)
             try await fixture.ann.send("again", in: fixture.token)
 
             try await eventually { try await waiting(fixture) == 0 }
             for body in ["ann: all of you", "ann: again"] {
-                let told = push.taken.filter { $0.body == body }
-                #expect(told.count == 3)
-                #expect(Set(told.map(\.id)).count == 3)
-                let users = told.flatMap { $0.recipients.map(\.userId) }
+                let parts = push.taken.filter { $0.body == body }
+                #expect(parts.count == 3)
+                #expect(Set(parts.map(\.id)).count == 3)
+                let users = parts.flatMap { $0.recipients.map(\.userId) }
                 #expect(users.count == 1_201)
                 #expect(Set(users).count == 1_201)
                 #expect(!users.contains("ann"))
@@ -166,7 +172,8 @@ import Wire
         }
     }
 
-    @Test func aNotificationThatIsNotWantedHoldsUpNoOther() async throws {
+    @Test("A notification that push rejects delays no other")
+    func rejectedNotification() async throws {
         try await withConversation(push: push) { fixture in
             let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
             let broken = try await fixture.ann.conversations.create(.init(label: "Broken", members: ["bob"]))
@@ -188,14 +195,15 @@ import Wire
                 push.taken.filter { $0.about == fixture.token }.compactMap(\.body) == ["ann: before", "ann: after"]
             )
             #expect(push.taken.filter { $0.about == other.token }.compactMap(\.body) == ["ann: beside"])
-            // What push failed at by itself is kept, and tried again later.
+            // A message on which push failed stays in the outbox for a retry.
             try await eventually { try await waiting(fixture) == 1 }
         }
     }
 
-    @Test func missedSignal() async throws {
+    @Test("A message of an instance that crashed before signaling is delivered")
+    func missedSignal() async throws {
         try await withConversation(push: push) { fixture in
-            // Another instance, which died before it told anybody.
+            // Another instance, which crashes before it sends a signal.
             let writeShards = WriteShards(
                 database: fixture.service.database.pool,
                 configuration: ConversationsConfiguration(),
@@ -206,7 +214,7 @@ import Wire
                 conversation: token,
                 sender: fixture.ann.id,
                 clientMessageID: "1",
-                data: "is anybody there",
+                data: "without a signal",
                 mime: "text/plain",
                 encoding: "utf8",
                 meta: nil,
@@ -215,11 +223,12 @@ import Wire
             )
             _ = try await writeShards.write(.message(write))
             try await push.waitForNotifications(1)
-            #expect(push.bodies == ["ann: is anybody there"])
+            #expect(push.bodies == ["ann: without a signal"])
         }
     }
 
-    @Test func withoutPushWhatIsOldIsRemovedAndWithItADayLater() async throws {
+    @Test("Without push old rows are removed after the retention, with push a day later")
+    func retention() async throws {
         try await withStore { fixture in
             for _ in 0..<4 { _ = try await fixture.writeShards.write(fixture.draft()) }
             _ = try await fixture.pool.execute(

@@ -8,9 +8,10 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What was said comes into the index, whoever is at it beside, and whatever cannot.
-@Suite struct SearchIndexTests {
-    @Test func twoThatIndexAtOnceIndexEverythingOnce() async throws {
+/// Indexing of messages, with concurrency and failures.
+@Suite("Search index") struct SearchIndexTests {
+    @Test("Concurrent indexing indexes every message once")
+    func concurrency() async throws {
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(20)
             for number in 0..<100 { try await fixture.bob.send("needle \(number)", in: tokens[number % 20]) }
@@ -34,9 +35,9 @@ import Wire
     }
 
     enum Fault: String, CaseIterable {
-        /// The database refuses the message's entry.
+        /// The database rejects the message's entry.
         case refused
-        /// The message's entry ends the connection, as a time-out or a crash of the backend would.
+        /// The message's entry ends the connection, like a timeout or a crash of the backend.
         case disconnected
 
         func body(_ message: Message.ID) -> String {
@@ -60,7 +61,7 @@ import Wire
             let pool = fixture.service.database.pool
             let tokens = try await fixture.manyConversations(10)
             let before = try await fixture.bob.send("needle", in: fixture.token)
-            // The trigger is there before the message that it hits.
+            // The trigger exists before the message that it affects.
             let bad = Message.ID(fixture.conversation.id, seq: before.seq + 1)
             try await fixture.fail(fault, bad)
             let said = try await fixture.bob.send("needle", in: fixture.token)
@@ -75,7 +76,7 @@ import Wire
             #expect(try await fixture.failures() == [bad.seq])
             #expect(try await fixture.entries() == 12)
 
-            // Each attempt is due at once here, rather than after a pause.
+            // Each attempt is due immediately here, not after a pause.
             try await eventually(within: .seconds(120), "set aside") {
                 _ = try? await fixture.retryAtOnce(index)
                 return try await fixture.setAside() == 1
@@ -93,7 +94,7 @@ import Wire
         }
     }
 
-    @Test("Messages of the largest cost delay neither other conversations nor a deletion")
+    @Test("The most expensive messages delay neither other conversations nor a deletion")
     func hostile() async throws {
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(5)
@@ -121,7 +122,7 @@ import Wire
 @Suite("Words of a text") struct SearchWordsTests {
     @Test("Only the first 20,000 scalars of the folded text are read")
     func scalars() {
-        // Each folds to 18 scalars.
+        // Each character folds to 18 scalars.
         #expect(SearchWords.words(in: String(repeating: "\u{FDFA}", count: 1_000) + " needle").contains("needle"))
         #expect(!SearchWords.words(in: String(repeating: "\u{FDFA}", count: 1_200) + " needle").contains("needle"))
         #expect(!SearchWords.words(in: String(repeating: "a ", count: 10_000) + "needle").contains("needle"))
@@ -133,9 +134,9 @@ import Wire
         #expect(SearchWords.words(in: String(han)).count == SearchWords.maximumWords)
     }
 
-    @Test("Of combining marks in a row, 30 are read")
+    @Test("At most 30 consecutive combining marks are read")
     func marks() {
-        // Two classes in turn are the longest work for whoever sorts them.
+        // Alternating two combining classes is the most expensive input for sorting.
         let marks = String(repeating: "\u{20D0}\u{5B0}", count: 10_000)
         let words = SearchWords.words(in: "x" + marks)
         #expect(words.map { $0.unicodeScalars.count } == [31])
@@ -197,7 +198,7 @@ extension ConversationFixture {
 }
 
 extension ConversationFixture {
-    /// Of Ann's, with Bob in each.
+    /// Creates conversations of Ana with Bo as a member.
     func manyConversations(_ count: Int) async throws -> [String] {
         var tokens: [String] = []
         for number in 0..<count {

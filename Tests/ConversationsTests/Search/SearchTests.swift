@@ -9,9 +9,8 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What was said is found again.
-@Suite struct SearchTests {
-    /// Text, what finds it, and what does not.
+@Suite("Search") struct SearchTests {
+    /// Texts, queries that find them and queries that do not.
     static let texts: [(text: String, finds: [String], misses: [String])] = [
         (
             "The Quick brown fox", ["quick", "QUICK fox", "fox the", "bro", "Quick, brown!"],
@@ -30,7 +29,8 @@ import Wire
         ("ﬁne ｆｕｌｌ ①", ["fine", "full", "1"], ["2"]),
     ]
 
-    @Test func wordsAreFoundInAnyScriptIndexedOrNot() async throws {
+    @Test("Words of any script are found, before and after indexing")
+    func scripts() async throws {
         try await withConversation { fixture in
             for (text, _, _) in Self.texts { try await fixture.bob.send(text, in: fixture.token) }
             for _ in 0..<2 {
@@ -47,7 +47,8 @@ import Wire
         }
     }
 
-    @Test func aMessageIsAnsweredAsItIsEverywhere() async throws {
+    @Test("A found message equals the message in the history")
+    func result() async throws {
         try await withConversation { fixture in
             let said = try await fixture.bob.send("hello there", in: fixture.token)
             try await fixture.ann.conversations.react("👍", to: said.id, in: fixture.token)
@@ -62,7 +63,8 @@ import Wire
         }
     }
 
-    @Test func editsAndDeletions() async throws {
+    @Test("An edited message is found by its new text only, a deleted message not at all")
+    func editsAndDeletions() async throws {
         try await withConversation { fixture in
             for isIndexed in [false, true] {
                 let edited = try await fixture.bob.send("a zebra", in: fixture.token)
@@ -80,7 +82,7 @@ import Wire
                 }
                 try await fixture.bob.conversations.delete(edited.id, in: fixture.token)
             }
-            // Nor does the index know any more what they said.
+            // The index does not contain the old texts either.
             let known = try await fixture.service.database.pool.all(
                 "SELECT words::text AS words FROM search_entries",
                 as: { try $0.string("words") }
@@ -89,7 +91,8 @@ import Wire
         }
     }
 
-    @Test func ownConversationsOnly() async throws {
+    @Test("A user finds messages of their own conversations only")
+    func ownConversationsOnly() async throws {
         try await withConversation { fixture in
             try await fixture.ann.send("the secret", in: fixture.token)
             let mine = try await fixture.eve.conversations.create(.init(label: "Mine"))
@@ -109,7 +112,8 @@ import Wire
         }
     }
 
-    @Test func onlyTextsAreSearched() async throws {
+    @Test("Only text messages are searched")
+    func mediaTypes() async throws {
         try await withConversation { fixture in
             try await fixture.eve.conversations.join(fixture.token)
             for draft in [
@@ -126,7 +130,8 @@ import Wire
         }
     }
 
-    @Test func pagingDuringWrites() async throws {
+    @Test("Paging during writes and indexing finds every message once, newest first")
+    func pagingDuringWrites() async throws {
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(8)
             for number in 0..<120 { try await fixture.bob.send("needle \(number)", in: tokens[number % 8]) }
@@ -146,7 +151,7 @@ import Wire
                     for limit in [3, 7, 100] {
                         let found = try await fixture.walk("needle", limit: limit)
                         let numbered = found.filter { $0.message.data.hasPrefix("needle") }
-                        // Of those of one millisecond none is the newer one.
+                        // Messages of the same millisecond have no order.
                         #expect(numbered.count == 120)
                         #expect(Set(numbered.map(\.message.data)) == Set((0..<120).map { "needle \($0)" }))
                         #expect(Set(found.map(\.message.id)).count == found.count)
@@ -160,7 +165,8 @@ import Wire
         }
     }
 
-    @Test func aLongConversationIsFoundThrough() async throws {
+    @Test("The messages of a long conversation are found")
+    func longConversation() async throws {
         try await withConversation { fixture in
             try await fixture.write(9_000) { "case when n % 1000 = 0 then 'rare ' else '' end || 'common ' || n" }
             try await fixture.indexAll()
@@ -176,7 +182,8 @@ import Wire
         }
     }
 
-    @Test func aCursorGoesOnWithItsOwnSearchAlone() async throws {
+    @Test("A cursor is valid only for its own query and user")
+    func cursor() async throws {
         try await withConversation { fixture in
             for _ in 0..<3 { try await fixture.ann.send("one two", in: fixture.token) }
             let cursor = try #require(try await fixture.ann.conversations.search("one", limit: 1).next)
@@ -195,7 +202,7 @@ extension ConversationFixture {
         try await ann.conversations.search(query, limit: 100).items.map(\.message.data)
     }
 
-    /// All pages.
+    /// Returns the results of all pages.
     fileprivate func walk(_ query: String, limit: Int) async throws -> [FoundMessage] {
         var (found, cursor): ([FoundMessage], String?) = ([], nil)
         repeat {
@@ -207,7 +214,7 @@ extension ConversationFixture {
         return found
     }
 
-    /// So many messages of Bob's, a millisecond apart, as sends would have left them.
+    /// Inserts `count` messages of Bo, a millisecond apart, with the rows that sending would have written.
     fileprivate func write(_ count: Int, text: () -> String) async throws {
         let pool = service.database.pool
         _ = try await pool.execute(

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// What diuit's clients do, seen through the other door as well.
-@Suite struct SocketChatTests {
-    @Test func aChatHasTheShapeThatDiuitGaveIt() async throws {
+/// Chats over the socket interface of diuit, compared with REST.
+@Suite("Chats over sockets") struct SocketChatTests {
+    @Test("A chat has diuit's fields")
+    func shape() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
             let chat = try await socket.ask("chats/create", #"{"members":["bob","cat"],"meta":{"name":"Walks"}}"#)
@@ -29,7 +30,8 @@ import Wire
         }
     }
 
-    @Test func joinByID() async throws {
+    @Test("The white list decides whether a user can join by id; the token alone is not enough")
+    func joinByID() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let eve = try await fixture.socket(of: fixture.eve)
@@ -40,14 +42,15 @@ import Wire
                 #expect(joined.code == code, "\(list)")
                 if code == 200 { #expect(joined["members"].array.map(\.string) == ["ann", "eve"]) }
             }
-            // That the token would admit her does not help who has not got it.
+            // The token would admit Eve, but `chats/join` does not contain it.
             #expect(try await eve.ask("chats/join", #"{"chatId":\#(fixture.chat)}"#).code == 495)
             try await fixture.eve.conversations.join(fixture.fixture.token)
             #expect(try await eve.ask("chats/join", #"{"chatId":\#(fixture.chat)}"#).code == 200)
         }
     }
 
-    @Test func aRenewedTokenIsFoundByTheID() async throws {
+    @Test("A renewed token is found by the chat's id")
+    func renewedToken() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
             let detail = #"{"chatId":\#(fixture.chat)}"#
@@ -58,7 +61,8 @@ import Wire
         }
     }
 
-    @Test func chatsAreListedByTheirType() async throws {
+    @Test("Chats can be listed by type and page by page")
+    func listByType() async throws {
         try await withSockets { fixture in
             let direct = try await fixture.direct()
             let socket = try await fixture.socket(of: fixture.ann)
@@ -77,7 +81,8 @@ import Wire
         }
     }
 
-    @Test func typingEvent() async throws {
+    @Test("A typing event reaches the other member")
+    func typingEvent() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let bob = try await fixture.socket(of: fixture.bob)
@@ -88,7 +93,8 @@ import Wire
         }
     }
 
-    @Test func presencesInDetail() async throws {
+    @Test("The details of a chat contain presences")
+    func presencesInDetail() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             _ = try await fixture.socket(of: fixture.bob)
@@ -101,7 +107,7 @@ import Wire
         }
     }
 
-    @Test("An admin updates the white list and every member learns of it; a member who is no admin may not")
+    @Test("Only an admin can update the white list, and every member receives the change")
     func whiteList() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
@@ -119,12 +125,13 @@ import Wire
 
             #expect(before == .array([]))
             #expect(changed["whiteList"] == .array([.string("eve")]))
-            let told = try await bob.event("message")
-            #expect(told["data"].string == #"{"type":"whiteList.updated","whiteList":["eve"]}"#)
+            let notice = try await bob.event("message")
+            #expect(notice["data"].string == #"{"type":"whiteList.updated","whiteList":["eve"]}"#)
         }
     }
 
-    @Test func senderMeta() async throws {
+    @Test("A user's metadata is part of their messages")
+    func senderMeta() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             try await fixture.ann.send("before", in: fixture.fixture.token)
@@ -140,11 +147,12 @@ import Wire
         }
     }
 
-    @Test func devicesSayHowTheyAreNotified() async throws {
+    @Test("A device registers its push token and badge, and push receives both")
+    func pushRegistration() async throws {
         let subscribers = "device.registered=push,device.badge=push"
         try await withSockets(settings: ["EVENT_SUBSCRIBERS": subscribers]) { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
-            // Nobody knows yet what kind of token it is.
+            // The token's platform is not known yet.
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"x"}"#).code == 497)
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"x","platform":"fax"}"#).code == 497)
             let token = #"{"pushToken":"<ab cd>","platform":"ios_sandbox"}"#
@@ -158,15 +166,15 @@ import Wire
                 as: { try $0.string("row") }
             )
             #expect(rows == ["ann ios_sandbox ef 7"])
-            let told = try await fixture.fixture.service.database.pool.all(
+            let published = try await fixture.fixture.service.database.pool.all(
                 "SELECT type, content FROM event_outbox WHERE subscriber = 'push' ORDER BY outbox_id",
                 as: { "\(try $0.string("type")) \(try $0.string("content"))" }
             )
-            #expect(told.count == 3)
-            #expect(told[0].hasPrefix("device.registered"))
-            #expect(told[0].contains(#""pushToken":"abcd""#))
-            #expect(told[2].hasPrefix("device.badge"))
-            #expect(told[2].contains(#""badge":7"#))
+            #expect(published.count == 3)
+            #expect(published[0].hasPrefix("device.registered"))
+            #expect(published[0].contains(#""pushToken":"abcd""#))
+            #expect(published[2].hasPrefix("device.badge"))
+            #expect(published[2].contains(#""badge":7"#))
         }
     }
 }

@@ -7,9 +7,9 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Every event: its names, its codes, and what it makes of payloads that are wrong.
-@Suite struct SocketEventTests {
-    /// Each event with a payload that is good in the scene; `CHAT`, `MESSAGE` and `DIRECT` stand for ids.
+/// Every event with its names, codes and invalid payloads.
+@Suite("Socket events") struct SocketEventTests {
+    /// Each event with a payload that is valid in the fixture; `CHAT`, `MESSAGE` and `DIRECT` stand for ids.
     static let events: [(name: String, payload: String)] = [
         ("chats/list", "{}"),
         ("chats/create", #"{"members":["bob"],"whiteList":null,"meta":{"name":"x"}}"#),
@@ -45,13 +45,14 @@ import Wire
         ("chats/leave", #"{"chatId":CHAT}"#),
     ]
 
-    /// What ids in payloads stand for.
+    /// Replaces the placeholders of a payload with ids.
     private func filled(_ payload: String, _ fixture: SocketFixture, _ message: Message.ID, _ direct: Int64) -> String {
         payload.replacing("CHAT", with: "\(fixture.chat)").replacing("MESSAGE", with: "\(message)")
             .replacing("DIRECT", with: "\(direct)")
     }
 
-    @Test func everyEventIsAnsweredByEachOfItsNames() async throws {
+    @Test("Every event is answered under each of its names")
+    func names() async throws {
         try await withSockets { fixture in
             let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
             let direct = try await fixture.direct()
@@ -63,7 +64,8 @@ import Wire
         }
     }
 
-    @Test func allEvents() throws {
+    @Test("`docs/socket-events.md` documents every event")
+    func documentation() throws {
         let documented = Set(Self.events.map(\.name))
         #expect(documented.count == 29)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -73,8 +75,8 @@ import Wire
         for name in documented.union(["authenticate"]) { #expect(page.contains("`\(name)`"), "\(name)") }
     }
 
-    /// Sent without a wish for an answer, a request is answered by an event of its name.
-    @Test func responseByEvent() async throws {
+    @Test("A request without an acknowledgement is answered by an event with its name")
+    func responseByEvent() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.stranger()
             try await socket.say("chats/list")
@@ -86,7 +88,8 @@ import Wire
         }
     }
 
-    @Test func anUnknownEventIsAnInvalidOne() async throws {
+    @Test("An unknown event gets code 497")
+    func unknownEvent() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
             #expect(try await socket.ask("chats/explode").code == 497)
@@ -95,8 +98,11 @@ import Wire
         }
     }
 
-    /// Missing, null, mistyped, out of range, deep or with NUL: 497 or 495, never a fault of ours, and nothing changes.
-    @Test(arguments: events.map(\.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } })
+    /// The values are missing, null, mistyped, out of range, too deep or contain NUL.
+    @Test(
+        "An invalid payload gets code 495 or 497 and changes nothing",
+        arguments: events.map(\.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+    )
     func invalidPayload(_ event: String) async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
@@ -124,13 +130,14 @@ import Wire
         }
     }
 
-    /// Which have a meaning without a payload, or with a chat's id alone.
+    /// The events that are valid without a payload, or with a chat's id alone.
     private static let acceptsEmptyPayload: Set<String> = [
         "chats/list", "chats/create", "chats/join", "chats/leave", "chats/detail", "chats/subscribe",
         "chats/unsubscribe", "chats/typing", "users/updateMeta",
     ]
 
-    @Test func nonMember() async throws {
+    @Test("A user who is not a member gets code 495")
+    func nonMember() async throws {
         try await withSockets { fixture in
             let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
             let direct = try await fixture.direct()
@@ -147,7 +154,8 @@ import Wire
         }
     }
 
-    @Test func groupOnly() async throws {
+    @Test("Group events get code 480 in a direct chat, and `chats/block` code 497 in a group")
+    func groupOnly() async throws {
         try await withSockets { fixture in
             let direct = try await fixture.direct()
             let socket = try await fixture.socket(of: fixture.ann)
@@ -159,12 +167,13 @@ import Wire
             }
             let create = #"{"type":"direct","members":["bob"],"whiteList":[]}"#
             #expect(try await socket.ask("chats/create", create).code == 480)
-            // And the other way round.
+            // A block is possible only in a direct chat.
             #expect(try await socket.ask("chats/block", #"{"chatId":\#(fixture.chat)}"#).code == 497)
         }
     }
 
-    @Test func aMetaThatIsTooLongIs460() async throws {
+    @Test("Metadata above the size limit gets code 460")
+    func metaLimit() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
             let meta = #""meta":{"a":"\#(String(repeating: "x", count: 5_113))"}"#
@@ -179,7 +188,8 @@ import Wire
         }
     }
 
-    @Test func forbidden() async throws {
+    @Test("A member who is not an admin gets code 403")
+    func forbidden() async throws {
         try await withSockets { fixture in
             let bob = try await fixture.socket(of: fixture.bob)
             let kick = #"{"chatId":\#(fixture.chat),"userId":"ann"}"#
@@ -189,23 +199,26 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (APIError(.forbidden, "authentication_required", ""), 498), (APIError(.forbidden, "x", ""), 403),
-        (APIError(.unauthenticated, "x", ""), 403), (APIError(.notFound, "x", ""), 495),
-        (APIError(.unprocessable, "group_required", ""), 480), (APIError(.invalid, "group_required", ""), 480),
-        (APIError(.tooLarge, "meta_too_long", ""), 460), (APIError(.tooLarge, "file_too_large", ""), 496),
-        (APIError(.tooLarge, "text_too_long", ""), 497), (APIError(.invalid, "x", ""), 497),
-        (APIError(.unprocessable, "x", ""), 497), (APIError(.conflict, "x", ""), 497),
-        (APIError(.rateLimited, "x", ""), 429), (APIError(.unavailable, "x", ""), 499), (APIError.internal, 499),
-        (APIError(.insufficientStorage, "x", ""), 499), (APIError(.gatewayTimeout, "x", ""), 499),
-    ])
-    func eachErrorHasItsCode(_ error: APIError, _ code: Int) {
+    @Test(
+        "Each API error has its socket code",
+        arguments: [
+            (APIError(.forbidden, "authentication_required", ""), 498), (APIError(.forbidden, "x", ""), 403),
+            (APIError(.unauthenticated, "x", ""), 403), (APIError(.notFound, "x", ""), 495),
+            (APIError(.unprocessable, "group_required", ""), 480), (APIError(.invalid, "group_required", ""), 480),
+            (APIError(.tooLarge, "meta_too_long", ""), 460), (APIError(.tooLarge, "file_too_large", ""), 496),
+            (APIError(.tooLarge, "text_too_long", ""), 497), (APIError(.invalid, "x", ""), 497),
+            (APIError(.unprocessable, "x", ""), 497), (APIError(.conflict, "x", ""), 497),
+            (APIError(.rateLimited, "x", ""), 429), (APIError(.unavailable, "x", ""), 499), (APIError.internal, 499),
+            (APIError(.insufficientStorage, "x", ""), 499), (APIError(.gatewayTimeout, "x", ""), 499),
+        ]
+    )
+    func codes(_ error: APIError, _ code: Int) {
         #expect(SocketCode.of(error) == code)
     }
 }
 
 extension SocketFixture {
-    /// All that requests could have changed.
+    /// Returns every row that a request could have changed.
     fileprivate func rows() async throws -> [String] {
         try await fixture.service.database.pool.all(
             """

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The conversation of `withConversation`, with its service on a port.
+/// The fixture of `withConversation` with its service on a port.
 struct SocketFixture: Sendable {
     let fixture: ConversationFixture
     let port: Int
@@ -12,10 +12,10 @@ struct SocketFixture: Sendable {
     var ann: Person { fixture.ann }
     var bob: Person { fixture.bob }
     var eve: Person { fixture.eve }
-    /// The chat's number.
+    /// The chat's id.
     var chat: Int64 { fixture.conversation.id.rawValue }
 
-    /// A socket by which somebody has signed in.
+    /// Opens a socket and signs a user in.
     func socket(of person: Person) async throws -> SocketClient {
         let socket = try await SocketClient(port: port)
         let answer = try await socket.ask("authenticate", #"{"authToken":"\#(person.token)"}"#)
@@ -25,7 +25,7 @@ struct SocketFixture: Sendable {
 
     func stranger() async throws -> SocketClient { try await SocketClient(port: port) }
 
-    /// A direct chat of Ann and Bob.
+    /// Creates a direct chat of Ana and Bo.
     func direct() async throws -> Int64 {
         try await ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct")).id.rawValue
     }

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is said over sockets: who hears it, how it is kept, and what one missed.
-@Suite struct SocketMessageTests {
-    @Test func send() async throws {
+/// Messages over sockets: delivery, history and catch-up.
+@Suite("Messages over sockets") struct SocketMessageTests {
+    @Test("A sent message reaches the other members and the sender's other sockets")
+    func send() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let second = try await fixture.socket(of: fixture.ann)
@@ -26,7 +27,7 @@ import Wire
                 #expect(received["data"].string == "hello")
                 #expect(received["meta"]["a"].int == 1)
             }
-            // What was said by REST comes to both; it would have come after its own.
+            // A message sent by REST reaches every socket. An echo of the socket's own message would have come before it.
             try await fixture.bob.send("by REST", in: fixture.fixture.token)
             #expect(try await ann.event("message")["data"].string == "by REST")
             let history = try await fixture.bob.conversations.messages(fixture.fixture.token)
@@ -34,21 +35,23 @@ import Wire
         }
     }
 
-    /// In a chat that was made just now, too, which its maker may not hear yet when he writes in it.
-    @Test func noEcho() async throws {
+    /// The chats are new, so the creator's socket may not have joined yet when it sends.
+    @Test("A sending socket does not receive its own message, not even in a new chat")
+    func noEcho() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             for number in 1...20 {
                 let chat = try await ann.ask("chats/create", #"{"members":["bob"]}"#)
                 let (id, token) = (try #require(chat["id"].int), try #require(chat["token"].string))
                 #expect(try await ann.ask("messages/create", #"{"chatId":\#(id),"data":"own"}"#).code == 200)
-                try await fixture.bob.send("his \(number)", in: token)
-                #expect(try await ann.event("message")["data"].string == "his \(number)")
+                try await fixture.bob.send("reply \(number)", in: token)
+                #expect(try await ann.event("message")["data"].string == "reply \(number)")
             }
         }
     }
 
-    @Test func theSameDraftTwiceIsOneMessage() async throws {
+    @Test("A repeated client message id returns the first message")
+    func clientMessageID() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
             let draft = #"{"chatId":\#(fixture.chat),"data":"once","clientMessageId":"c-1"}"#
@@ -59,7 +62,7 @@ import Wire
         }
     }
 
-    @Test("A file sent as base64 is called as its meta says")
+    @Test("A file sent as Base64 has the name in its metadata")
     func fileNameInMeta() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
@@ -77,7 +80,8 @@ import Wire
         }
     }
 
-    @Test func historyIsPagedAsDiuitPagesIt() async throws {
+    @Test("The history is paged as in diuit")
+    func history() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.ann)
             for number in 1...5 { try await fixture.bob.send("\(number)", in: fixture.fixture.token) }
@@ -92,7 +96,8 @@ import Wire
         }
     }
 
-    @Test func readEvent() async throws {
+    @Test("A read mark reaches the message's sender")
+    func readEvent() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let bob = try await fixture.socket(of: fixture.bob)
@@ -105,20 +110,21 @@ import Wire
             #expect(mark["data"].string == "read me")
             #expect(mark["messageSeq"].int == 1)
             #expect(Set(mark["reads"].array.compactMap(\.string)) == ["ann", "bob"])
-            let told = try await ann.event("message/read")
-            #expect(told["userId"].string == "bob")
-            #expect(told["seq"].int == 1)
-            #expect(told["chatId"].int == Int(fixture.chat))
+            let notice = try await ann.event("message/read")
+            #expect(notice["userId"].string == "bob")
+            #expect(notice["seq"].int == 1)
+            #expect(notice["chatId"].int == Int(fixture.chat))
         }
     }
 
-    @Test func amendments() async throws {
+    @Test("Edits, reactions and deletions work over sockets")
+    func amendments() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let bob = try await fixture.socket(of: fixture.bob)
             let sent = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"helo"}"#)
             let id = try #require(sent["id"].int)
-            // Edited before he was told of it, it might come to him as it is by then, and once.
+            // Waits for delivery, because an earlier edit might be delivered together with the message.
             #expect(try await bob.event("message")["id"].int == id)
             let edited = try await ann.ask("messages/edit", #"{"messageId":\#(id),"data":"hello"}"#)
             #expect(edited["data"].string == "hello")
@@ -131,7 +137,8 @@ import Wire
         }
     }
 
-    @Test func aFileAsBase64BecomesALink() async throws {
+    @Test("A Base64 file becomes a link, and a file above the limit gets code 496")
+    func base64File() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let bob = try await fixture.socket(of: fixture.bob)
@@ -157,7 +164,8 @@ import Wire
         }
     }
 
-    @Test func directMessage() async throws {
+    @Test("A direct message opens the direct chat, and is rejected across a block")
+    func directMessage() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let bob = try await fixture.socket(of: fixture.bob)
@@ -176,7 +184,8 @@ import Wire
         }
     }
 
-    @Test func systemMessagesComeInDiuitsEnvelope() async throws {
+    @Test("System messages have diuit's format")
+    func systemMessages() async throws {
         try await withSockets { fixture in
             let ann = try await fixture.socket(of: fixture.ann)
             let bob = try await fixture.socket(of: fixture.bob)
@@ -201,7 +210,8 @@ import Wire
         }
     }
 
-    @Test func sync() async throws {
+    @Test("Missed messages can be requested by change or by sequence")
+    func sync() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.socket(of: fixture.bob)
             for number in 1...3 { try await fixture.ann.send("\(number)", in: fixture.fixture.token) }
@@ -217,7 +227,8 @@ import Wire
         }
     }
 
-    @Test func catchUp() async throws {
+    @Test("A socket that connects with `last` receives the missed messages first")
+    func catchUp() async throws {
         try await withSockets { fixture in
             for number in 1...3 { try await fixture.ann.send("\(number)", in: fixture.fixture.token) }
             let auth = #"{"token":"\#(fixture.bob.token)","last":{"\#(fixture.chat)":1}}"#
