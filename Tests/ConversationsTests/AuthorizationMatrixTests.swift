@@ -84,11 +84,11 @@ import Wire
         try await withConversation(draft) { fixture in
             for role in Role.allCases {
                 // Each role gets its own conversation, because one role's request changes what the next role may do.
-                let conversation = try await fixture.ann.conversations.create(draft)
-                _ = try await fixture.ann.ask(.put, "/conversations/\(conversation.token)/admins/admin")
+                let conversation = try await fixture.ana.conversations.create(draft)
+                _ = try await fixture.ana.ask(.put, "/conversations/\(conversation.token)/admins/admin")
                 try await fixture.person("former").conversations.leave(conversation.token)
-                try await fixture.ann.conversations.kick("kicked", from: conversation.token)
-                let message = try await fixture.ann.send("hello", in: conversation.token)
+                try await fixture.ana.conversations.kick("kicked", from: conversation.token)
+                let message = try await fixture.ana.send("hello", in: conversation.token)
                 let path = route.path.replacingOccurrences(of: "{token}", with: conversation.token)
                     .replacingOccurrences(of: "{id}", with: "\(message.id)")
                 let before = try await fixture.footprint(of: conversation)
@@ -125,16 +125,16 @@ import Wire
             for path in [
                 "/conversations/\(fixture.token)/push", "/conversations/\(fixture.token)/nothing", "/blocks/x", "/x",
             ] {
-                let status = try await fixture.ann.ask(.get, path).status
+                let status = try await fixture.ana.ask(.get, path).status
                 #expect([404, 405].contains(status), "\(path)")
             }
-            let wrong = try await fixture.ann.ask(.patch, "/conversations/\(fixture.token)")
+            let wrong = try await fixture.ana.ask(.patch, "/conversations/\(fixture.token)")
             #expect(wrong.status == 405)
             for token in [
                 "x", "%00", "..", String(repeating: "a", count: 22),
                 String(repeating: "a", count: 22) + "99999999999999999999",
             ] {
-                #expect(try await fixture.ann.ask(.get, "/conversations/\(token)").status == 404)
+                #expect(try await fixture.ana.ask(.get, "/conversations/\(token)").status == 404)
             }
         }
     }
@@ -149,8 +149,8 @@ extension ConversationFixture {
     ) async throws -> TestHTTPResponse {
         switch role {
         case .anonymous: try await service.send(method, path, body: body)
-        case .creator: try await ann.ask(method, path, body)
-        case .foreigner: try await person("ann", application: RoostApplication.id).ask(method, path, body)
+        case .creator: try await ana.ask(method, path, body)
+        case .foreigner: try await person("ana", application: RoostApplication.id).ask(method, path, body)
         case .admin, .member, .former, .kicked, .stranger: try await person(role.rawValue).ask(method, path, body)
         }
     }

@@ -10,8 +10,8 @@ import Wire
 struct ConversationFixture: Sendable {
     let service: TestService
     let auth: FakeAuth
-    let ann: Person
-    let bob: Person
+    let ana: Person
+    let bo: Person
     /// A user who knows the conversation's token but is not a member.
     let eve: Person
     let conversation: Conversation
@@ -55,7 +55,7 @@ private let longDeadline = ["SEND_DEADLINE_MS": "60000"]
 func withConversation(
     settings: [String: String] = [:],
     push: FakePush? = nil,
-    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
+    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bo"]),
     _ body: (ConversationFixture) async throws -> Void
 ) async throws {
     let auth = FakeAuth()
@@ -65,17 +65,17 @@ func withConversation(
             .merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
         peers: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { service in
-        let ann = try await Person(
-            User.ID(application: ConversationFixture.application, user: "ann"),
+        let ana = try await Person(
+            User.ID(application: ConversationFixture.application, user: "ana"),
             at: service,
             auth
         )
         let fixture = ConversationFixture(
             service: service,
             auth: auth,
-            ann: ann,
-            bob: try await Person(
-                User.ID(application: ConversationFixture.application, user: "bob"),
+            ana: ana,
+            bo: try await Person(
+                User.ID(application: ConversationFixture.application, user: "bo"),
                 at: service,
                 auth
             ),
@@ -84,7 +84,7 @@ func withConversation(
                 at: service,
                 auth
             ),
-            conversation: try await ann.conversations.create(draft)
+            conversation: try await ana.conversations.create(draft)
         )
         try await body(fixture)
     }
@@ -102,6 +102,6 @@ func withSecondInstance(
         settings: longDeadline.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
         peers: .with(["auth": fixture.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { second in
-        try await body(try await Person(fixture.bob.id, at: second, fixture.auth))
+        try await body(try await Person(fixture.bo.id, at: second, fixture.auth))
     }
 }

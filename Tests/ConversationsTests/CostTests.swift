@@ -8,7 +8,7 @@ import Testing
         let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { fixture in
             try await CostTest.check(described) { route, body in
-                try await fixture.ann.ask(route.method, route.path, body).status
+                try await fixture.ana.ask(route.method, route.path, body).status
             }
         }
     }
@@ -16,7 +16,7 @@ import Testing
     @Test("Every socket event accepts or rejects hostile JSON within 50 ms of processor time per 100 kB")
     func events() async throws {
         try await withSockets(settings: ["RATE_SOCKET": "0"]) { fixture in
-            var socket = try await fixture.socket(of: fixture.ann)
+            var socket = try await fixture.socket(of: fixture.ana)
             let bodies = HostileBody.all(of: 60_000) + HostileBody.all(of: 240_000)
             for event in Set(SocketEventTests.events.map(\.name)).sorted() {
                 try await CostTest.check(event, bodies) { body in
@@ -24,7 +24,7 @@ import Testing
                         return try await socket.ask(event, body).code ?? 500
                     } catch {
                         // A packet that is not JSON, or has too many values, ends the session.
-                        socket = try await fixture.socket(of: fixture.ann)
+                        socket = try await fixture.socket(of: fixture.ana)
                         return 400
                     }
                 }

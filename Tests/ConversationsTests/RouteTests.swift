@@ -30,7 +30,7 @@ import Testing
     func slowBodies() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { fixture in
-            try await fixture.service.sendSlowBodies(to: described, token: fixture.ann.token)
+            try await fixture.service.sendSlowBodies(to: described, token: fixture.ana.token)
         }
     }
 }

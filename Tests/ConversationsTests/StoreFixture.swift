@@ -23,7 +23,7 @@ struct StoreFixture: Sendable {
     static func user(_ name: String) -> User.ID { User.ID(application: application, user: name) }
 
     /// Creates a conversation; the first member is its creator.
-    func newConversation(_ members: [String] = ["ann", "bob", "cat"]) async throws -> ConversationToken {
+    func newConversation(_ members: [String] = ["ana", "bo", "cat"]) async throws -> ConversationToken {
         try await Self.newConversation(members, in: pool)
     }
 
@@ -46,7 +46,7 @@ struct StoreFixture: Sendable {
 
     func draft(
         _ data: String = "hello",
-        by sender: String = "ann",
+        by sender: String = "ana",
         id: String = UUID().uuidString,
         mime: String = "text/plain",
         in token: ConversationToken? = nil
@@ -166,7 +166,7 @@ func withStore(
                 configuration: configuration,
                 logger: StoreFixture.logger
             ),
-            conversation: try await StoreFixture.newConversation(["ann", "bob", "cat"], in: database.pool)
+            conversation: try await StoreFixture.newConversation(["ana", "bo", "cat"], in: database.pool)
         )
         try await body(fixture)
     }

@@ -193,13 +193,13 @@ import Testing
             func open(_ fields: [String: String]) async throws -> Int {
                 try await fixture.connect().request("GET", path, fields).status
             }
-            let (ann, bob) = (["X-Address": "a"], ["X-Address": "b"])
-            let first = try await fixture.webSocket(ann)
-            #expect(try await open(ann) == 200)
-            #expect(try await open(ann) == 429)
-            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await fixture.webSocket(ann) }
+            let (ana, bo) = (["X-Address": "a"], ["X-Address": "b"])
+            let first = try await fixture.webSocket(ana)
+            #expect(try await open(ana) == 200)
+            #expect(try await open(ana) == 429)
+            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await fixture.webSocket(ana) }
             #expect(refused?.response.status == 429)
-            #expect(try await open(bob) == 200)
+            #expect(try await open(bo) == 200)
             for _ in 0..<3 { #expect(try await open([:]) == 200) }
 
             // An admitted connection no longer counts, and its end changes no count.
@@ -208,15 +208,15 @@ import Testing
             _ = try await first.text()
             try await first.send(#"420["enter"]"#)
             #expect(try await first.text().hasPrefix("430"))
-            let last = try await fixture.webSocket(ann)
-            #expect(try await open(ann) == 429)
+            let last = try await fixture.webSocket(ana)
+            #expect(try await open(ana) == 429)
             try await first.send("1")
             _ = try await first.closeCode()
-            #expect(try await open(ann) == 429)
+            #expect(try await open(ana) == 429)
             // A connection that closes before it was admitted releases its share of the limit.
             try await last.send("1")
             _ = try await last.closeCode()
-            #expect(try await open(ann) == 200)
+            #expect(try await open(ana) == 200)
         }
     }
 

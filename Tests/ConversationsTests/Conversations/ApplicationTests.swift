@@ -25,18 +25,18 @@ import Wire
     func unknownUser() async throws {
         try await withConversation { fixture in
             fixture.auth.isAway.change { $0 = true }
-            let ann = person("ann@acme.example", of: "acme", in: fixture)
-            let names = ["bob", "never seen", "+49 30 1234", "ärger", "a/b"]
-            let made = try await ann.conversations.create(ConversationDraft(label: "Walks", members: names))
-            #expect(made.members?.sorted() == (names + ["ann@acme.example"]).sorted())
+            let ana = person("ana@acme.example", of: "acme", in: fixture)
+            let names = ["bo", "never seen", "+49 30 1234", "ärger", "a/b"]
+            let made = try await ana.conversations.create(ConversationDraft(label: "Walks", members: names))
+            #expect(made.members?.sorted() == (names + ["ana@acme.example"]).sorted())
 
-            let bob = person("never seen", of: "acme", in: fixture)
-            #expect(try await bob.conversations.list().items.map(\.token) == [made.token])
-            let sent = try await bob.conversations.send(MessageDraft(data: "Here I am"), to: made.token)
+            let bo = person("never seen", of: "acme", in: fixture)
+            #expect(try await bo.conversations.list().items.map(\.token) == [made.token])
+            let sent = try await bo.conversations.send(MessageDraft(data: "Here I am"), to: made.token)
             #expect(sent.senderUser?.serial == "never seen")
-            let later = try await ann.ask(.put, "/conversations/\(made.token)/members/someone%2Felse")
+            let later = try await ana.ask(.put, "/conversations/\(made.token)/members/someone%2Felse")
             #expect(later.status == 200)
-            #expect(try await ann.ask(.put, "/blocks/not-yet-seen").status == 200)
+            #expect(try await ana.ask(.put, "/blocks/not-yet-seen").status == 200)
         }
     }
 
@@ -45,12 +45,12 @@ import Wire
         try await withConversation { fixture in
             let id = UUID().uuidString.lowercased()
             fixture.auth.accounts.change { $0 = [id] }
-            let ann = try await fixture.person(UUID().uuidString.lowercased(), application: RoostApplication.id)
-            let known = try await ann.ask(.post, "/conversations/create", #"{"label": "x", "members": ["\#(id)"]}"#)
+            let ana = try await fixture.person(UUID().uuidString.lowercased(), application: RoostApplication.id)
+            let known = try await ana.ask(.post, "/conversations/create", #"{"label": "x", "members": ["\#(id)"]}"#)
             #expect(known.status == 200)
             for name in [UUID().uuidString.lowercased(), "never seen"] {
                 let body = #"{"label": "x", "members": ["\#(name)"]}"#
-                let answer = try await ann.ask(.post, "/conversations/create", body)
+                let answer = try await ana.ask(.post, "/conversations/create", body)
                 #expect(answer.status == 400)
                 #expect(answer.problem?.code == "user_not_found")
                 #expect(answer.problem?.field == "members")
@@ -61,14 +61,14 @@ import Wire
     @Test("Users with the same id in two applications share nothing")
     func sameUserID() async throws {
         try await withConversation { fixture in
-            let ann = person("ann", of: "acme", in: fixture)
-            let bob = person("bob", of: "acme", in: fixture)
-            let twinAnn = person("ann", of: "globex", in: fixture)
-            let twinBob = person("bob", of: "globex", in: fixture)
-            let made = try await ann.conversations.create(ConversationDraft(label: "Walks", members: ["bob"]))
-            let said = try await ann.conversations.send(MessageDraft(data: "an unmistakable word"), to: made.token)
+            let ana = person("ana", of: "acme", in: fixture)
+            let bo = person("bo", of: "acme", in: fixture)
+            let twinAna = person("ana", of: "globex", in: fixture)
+            let twinBo = person("bo", of: "globex", in: fixture)
+            let made = try await ana.conversations.create(ConversationDraft(label: "Walks", members: ["bo"]))
+            let said = try await ana.conversations.send(MessageDraft(data: "an unmistakable word"), to: made.token)
 
-            for twin in [twinAnn, twinBob] {
+            for twin in [twinAna, twinBo] {
                 #expect(try await twin.conversations.list().items.isEmpty)
                 let paths = ["", "/messages", "/changes?after=0"].map { "/conversations/\(made.token)\($0)" }
                 for path in paths { #expect(try await twin.ask(.get, path).status == 404, "\(path)") }
@@ -82,9 +82,9 @@ import Wire
                 #expect(found.json["messages"].array.isEmpty)
             }
             try await eventually("searchable") {
-                try await bob.ask(.get, "/conversations/search?q=unmistakable").json["messages"].array.count == 1
+                try await bo.ask(.get, "/conversations/search?q=unmistakable").json["messages"].array.count == 1
             }
-            for twin in [twinAnn, twinBob] {
+            for twin in [twinAna, twinBo] {
                 let found = try await twin.ask(.get, "/conversations/search?q=unmistakable")
                 #expect(found.status == 200)
                 #expect(found.json["messages"].array.isEmpty)
@@ -95,22 +95,22 @@ import Wire
     @Test("Blocks and direct conversations are separate in each application")
     func blocksAndDirects() async throws {
         try await withConversation { fixture in
-            let ann = person("ann", of: "acme", in: fixture)
-            let bob = person("bob", of: "acme", in: fixture)
-            let twinAnn = person("ann", of: "globex", in: fixture)
-            let twinBob = person("bob", of: "globex", in: fixture)
+            let ana = person("ana", of: "acme", in: fixture)
+            let bo = person("bo", of: "acme", in: fixture)
+            let twinAna = person("ana", of: "globex", in: fixture)
+            let twinBo = person("bo", of: "globex", in: fixture)
             let draft = { (name: String) in ConversationDraft(members: [name], type: "direct") }
-            let one = try await ann.conversations.create(draft("bob"))
-            let other = try await twinAnn.conversations.create(draft("bob"))
+            let one = try await ana.conversations.create(draft("bo"))
+            let other = try await twinAna.conversations.create(draft("bo"))
             #expect(one.token != other.token)
-            #expect(try await bob.conversations.create(draft("ann")).token == one.token)
+            #expect(try await bo.conversations.create(draft("ana")).token == one.token)
 
-            #expect(try await ann.ask(.put, "/blocks/bob").status == 200)
+            #expect(try await ana.ask(.put, "/blocks/bo").status == 200)
 
-            #expect(try await twinAnn.ask(.get, "/blocks").json["blocks"].array.isEmpty)
+            #expect(try await twinAna.ask(.get, "/blocks").json["blocks"].array.isEmpty)
             let path = { (token: String) in "/conversations/\(token)/messages" }
-            #expect(try await bob.ask(.post, path(one.token), #"{"data": "hello?"}"#).status == 403)
-            #expect(try await twinBob.ask(.post, path(other.token), #"{"data": "hello"}"#).status == 200)
+            #expect(try await bo.ask(.post, path(one.token), #"{"data": "hello?"}"#).status == 403)
+            #expect(try await twinBo.ask(.post, path(other.token), #"{"data": "hello"}"#).status == 200)
         }
     }
 
@@ -119,9 +119,9 @@ import Wire
     func canonicallyEquivalentIDs() async throws {
         try await withConversation { fixture in
             let (one, two) = ("ren\u{E9}", "rene\u{301}")
-            let ann = person("ann", of: "acme", in: fixture)
+            let ana = person("ana", of: "acme", in: fixture)
             let draft = ConversationDraft(label: "Walks", members: [one, two])
-            let made = try await ann.conversations.create(draft)
+            let made = try await ana.conversations.create(draft)
             #expect(made.members?.count == 3)
 
             let conversation = try await person(one, of: "acme", in: fixture).conversations
@@ -149,16 +149,16 @@ import Wire
     @Test("A revoked session is rejected")
     func sessionEnd() async throws {
         try await withConversation { fixture in
-            let id = User.ID(application: "acme", user: "ann")
+            let id = User.ID(application: "acme", user: "ana")
             let token = fixture.auth.keys.openSession(of: id, session: "s1")
-            let ann = Customer(id: id, session: token, service: fixture.service)
-            #expect(try await ann.ask(.get, "/conversations").status == 200)
+            let ana = Customer(id: id, session: token, service: fixture.service)
+            #expect(try await ana.ask(.get, "/conversations").status == 200)
 
             fixture.auth.keys.revoke("s1")
 
             // Only the revocation feed can cause this: auth's introspection still reports the session as valid for an hour.
             try await eventually(within: .seconds(60), "refused") {
-                try await ann.ask(.get, "/conversations").status == 403
+                try await ana.ask(.get, "/conversations").status == 403
             }
         }
     }

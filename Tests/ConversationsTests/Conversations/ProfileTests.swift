@@ -34,23 +34,23 @@ import Wire
     @Test("Every response contains the names and avatars of the members from events")
     func events() async throws {
         try await withConversation { fixture in
-            let (ann, token) = (fixture.ann.conversations, fixture.token)
-            #expect(fixture.conversation.profiles?["bob"] == .init(fullName: "bob"))
-            try await publish(changed("bob", "Bob Dylan", "/media/photos/1.jpg"), from: "photos", in: fixture)
+            let (ana, token) = (fixture.ana.conversations, fixture.token)
+            #expect(fixture.conversation.profiles?["bo"] == .init(fullName: "bo"))
+            try await publish(changed("bo", "Bo Dylan", "/media/photos/1.jpg"), from: "photos", in: fixture)
 
-            let shown = try await ann.conversation(token).profiles
-            #expect(shown?["ann"] == .init(fullName: "ann"))
-            #expect(shown?["bob"]?.fullName == "Bob Dylan")
-            #expect(shown?["bob"]?.avatarUrl?.hasSuffix("/media/photos/1.jpg") == true)
-            #expect(shown?["bob"]?.avatarUrl?.hasPrefix("http") == true)
-            #expect(try await ann.list().items.first?.profiles == shown)
-            #expect(try await ann.setPush(false, in: token).profiles == shown)
-            #expect(try await ann.create(.init(label: "x", members: ["bob"])).profiles == shown)
-            #expect(try await ann.create(.init(members: ["bob"], type: "direct")).profiles == shown)
-            #expect(try await fixture.eve.conversations.join(token).profiles?["bob"] == shown?["bob"])
+            let shown = try await ana.conversation(token).profiles
+            #expect(shown?["ana"] == .init(fullName: "ana"))
+            #expect(shown?["bo"]?.fullName == "Bo Dylan")
+            #expect(shown?["bo"]?.avatarUrl?.hasSuffix("/media/photos/1.jpg") == true)
+            #expect(shown?["bo"]?.avatarUrl?.hasPrefix("http") == true)
+            #expect(try await ana.list().items.first?.profiles == shown)
+            #expect(try await ana.setPush(false, in: token).profiles == shown)
+            #expect(try await ana.create(.init(label: "x", members: ["bo"])).profiles == shown)
+            #expect(try await ana.create(.init(members: ["bo"], type: "direct")).profiles == shown)
+            #expect(try await fixture.eve.conversations.join(token).profiles?["bo"] == shown?["bo"])
 
-            try await publish(changed("bob", "Bob Dylan"), from: "photos", in: fixture)
-            #expect(try await ann.conversation(token).profiles?["bob"] == .init(fullName: "Bob Dylan"))
+            try await publish(changed("bo", "Bo Dylan"), from: "photos", in: fixture)
+            #expect(try await ana.conversation(token).profiles?["bo"] == .init(fullName: "Bo Dylan"))
         }
     }
 
@@ -58,17 +58,17 @@ import Wire
     func order() async throws {
         try await withConversation { fixture in
             let now = Date()
-            try await publish(changed("bob", "New"), from: "photos", at: now, in: fixture)
+            try await publish(changed("bo", "New"), from: "photos", at: now, in: fixture)
             let old = UserChanged(
                 applicationId: ConversationFixture.application,
-                userId: "bob",
-                username: "bob",
+                userId: "bo",
+                username: "bo",
                 fullName: "Old"
             )
             try await publish(old, from: "auth", at: now.addingTimeInterval(-60), in: fixture)
-            #expect(try await fixture.ann.conversations.conversation(fixture.token).profiles?["bob"]?.fullName == "New")
+            #expect(try await fixture.ana.conversations.conversation(fixture.token).profiles?["bo"]?.fullName == "New")
             try await publish(old, from: "auth", at: now.addingTimeInterval(60), in: fixture)
-            #expect(try await fixture.ann.conversations.conversation(fixture.token).profiles?["bob"]?.fullName == "Old")
+            #expect(try await fixture.ana.conversations.conversation(fixture.token).profiles?["bo"]?.fullName == "Old")
         }
     }
 
@@ -94,13 +94,13 @@ import Wire
     @Test("The profile of a deleted user is removed, and no older event brings it back")
     func deletion() async throws {
         try await withConversation { fixture in
-            try await publish(changed("bob", "Bob Dylan"), from: "photos", in: fixture)
+            try await publish(changed("bo", "Bo Dylan"), from: "photos", in: fixture)
             try await publish(
-                UserDeleted(applicationId: ConversationFixture.application, userId: "bob"),
+                UserDeleted(applicationId: ConversationFixture.application, userId: "bo"),
                 from: "auth",
                 in: fixture
             )
-            let late = changed("bob", "Bob Dylan", "/media/photos/1.jpg")
+            let late = changed("bo", "Bo Dylan", "/media/photos/1.jpg")
             try await publish(late, from: "photos", at: Date().addingTimeInterval(-60), in: fixture)
 
             let pool = fixture.service.database.pool
@@ -116,10 +116,10 @@ import Wire
     func publisher() async throws {
         try await withConversation { fixture in
             await #expect(throws: APIError.self) {
-                try await publish(changed("bob", "Mallory"), from: "social", in: fixture)
+                try await publish(changed("bo", "Mallory"), from: "social", in: fixture)
             }
-            let shown = try await fixture.ann.conversations.conversation(fixture.token)
-            #expect(shown.profiles?["bob"]?.fullName == "bob")
+            let shown = try await fixture.ana.conversations.conversation(fixture.token)
+            #expect(shown.profiles?["bo"]?.fullName == "bo")
         }
     }
 
@@ -130,7 +130,7 @@ import Wire
             let unknown = UUID().uuidString.lowercased()
             fixture.auth.accounts.change { $0 = [known] }
             let person = try await fixture.person(known, application: RoostApplication.id)
-            for name in [unknown, "bob"] {
+            for name in [unknown, "bo"] {
                 let body = #"{"label": "x", "members": ["\#(known)", "\#(name)"]}"#
                 let answer = try await person.ask(.post, "/conversations/create", body)
                 #expect(answer.status == 400)

@@ -76,7 +76,7 @@ import Wire
             _ = try await devices.signIn(
                 by: Identity(user: ana.id, session: "s", device: "phone", expires: Date().addingTimeInterval(60))
             )
-            let kept = try await fixture.ann.send("of another application", in: fixture.token)
+            let kept = try await fixture.ana.send("of another application", in: fixture.token)
 
             let deleted = ApplicationDeleted(
                 applicationId: "acme",
@@ -108,7 +108,7 @@ import Wire
                 as: { try $0.int("n") }
             )
             #expect(texts == 0)
-            #expect(try await fixture.ann.conversations.messages(fixture.token).first?.id == kept.id)
+            #expect(try await fixture.ana.conversations.messages(fixture.token).first?.id == kept.id)
             #expect(try await ana.conversations.list().items.isEmpty)
             // Only auth may publish the deletion of an application.
             let photos = try fixture.service.peerClient("photos", callee: "conversations")
@@ -121,7 +121,7 @@ import Wire
         try await withConversation { fixture in
             let (stuck, leaver) = (try await fixture.person("stuck-4b1c"), try await fixture.person("leaver-9d2e"))
             for person in [stuck, leaver] {
-                _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(person.id.user)")
+                _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(person.id.user)")
                 try await person.send("I was here", in: fixture.token)
             }
             let pool = fixture.service.database.pool
@@ -151,7 +151,7 @@ import Wire
     func silentMember() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-8c3f")
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
             _ = try await leaver.conversations.leave(fixture.token)
 
             try await delete(leaver.id, in: fixture)
@@ -170,9 +170,9 @@ import Wire
             while (try? DraftRules.whiteListSize(names + ["x"])) != nil { names[1] += "x" }
             let event = try SystemEvent.whiteListUpdated(names).data()
             // The deleted user was on the list, is not any longer, and never joined.
-            for user in [leaver.id.user, "bob"] {
+            for user in [leaver.id.user, "bo"] {
                 let body = #"{"whiteList": ["\#(user)"]}"#
-                let answer = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/whiteList", body)
+                let answer = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/whiteList", body)
                 #expect(answer.status == 200)
             }
             let changed = try await fixture.service.database.pool.run(
@@ -190,21 +190,21 @@ import Wire
     func anonymizedMessages() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-7f3a")
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
             let said = try await leaver.send("I was here", in: fixture.token)
-            let answer = try await fixture.ann.send("so you were", in: fixture.token)
+            let answer = try await fixture.ana.send("so you were", in: fixture.token)
             try await leaver.conversations.react("👍", to: answer.id, in: fixture.token)
-            try await fixture.ann.conversations.react("👋", to: answer.id, in: fixture.token)
-            let own = try await leaver.conversations.create(ConversationDraft(label: "Own", members: ["bob"]))
-            let direct = try await leaver.conversations.create(ConversationDraft(members: ["ann"], type: "direct"))
+            try await fixture.ana.conversations.react("👋", to: answer.id, in: fixture.token)
+            let own = try await leaver.conversations.create(ConversationDraft(label: "Own", members: ["bo"]))
+            let direct = try await leaver.conversations.create(ConversationDraft(members: ["ana"], type: "direct"))
             try await leaver.send("between us", in: direct.token)
-            let former = try await fixture.ann.conversations.create(
+            let former = try await fixture.ana.conversations.create(
                 ConversationDraft(label: "Former", members: [leaver.id.user], whiteList: .only([leaver.id.user]))
             )
             try await leaver.send("I go", in: former.token)
             try await leaver.conversations.leave(former.token)
-            try await fixture.ann.conversations.block(leaver.id.user)
-            try await leaver.conversations.block("bob")
+            try await fixture.ana.conversations.block(leaver.id.user)
+            try await leaver.conversations.block("bo")
             let devices = Devices(database: fixture.service.database.pool, events: .none, now: { Date() })
             _ = try await devices.signIn(
                 by: Identity(
@@ -221,20 +221,20 @@ import Wire
             try await waitForDeletion(fixture)
 
             #expect(try await finds("leaver-7f3a", in: fixture) == [])
-            let history = try await fixture.ann.conversations.messages(fixture.token)
+            let history = try await fixture.ana.conversations.messages(fixture.token)
             let kept = try #require(history.first { $0.seq == said.seq })
             #expect(kept.data == "I was here")
             #expect(kept.senderUser == nil)
             #expect(kept.deletedAt == nil)
-            #expect(history.first { $0.seq == answer.seq }?.reactions == ["👋": ["ann"]])
+            #expect(history.first { $0.seq == answer.seq }?.reactions == ["👋": ["ana"]])
             #expect(history.first?.data == #"{"type":"user.left","userId":""}"#)
-            let left = try await fixture.ann.conversations.conversation(fixture.token)
-            #expect(left.members == ["ann", "bob"])
+            let left = try await fixture.ana.conversations.conversation(fixture.token)
+            #expect(left.members == ["ana", "bo"])
             // A remaining member becomes admin, and the conversation has no creator.
-            #expect(try await fixture.bob.conversations.conversation(own.token).admins == ["bob"])
-            #expect(try await fixture.ann.conversations.messages(direct.token).map(\.data) == ["between us"])
-            #expect(try await fixture.ann.conversations.blocks().items.isEmpty)
-            #expect(try await fixture.ann.conversations.messages(former.token).last { $0.senderUser == nil } != nil)
+            #expect(try await fixture.bo.conversations.conversation(own.token).admins == ["bo"])
+            #expect(try await fixture.ana.conversations.messages(direct.token).map(\.data) == ["between us"])
+            #expect(try await fixture.ana.conversations.blocks().items.isEmpty)
+            #expect(try await fixture.ana.conversations.messages(former.token).last { $0.senderUser == nil } != nil)
             #expect(try await leaver.ask(.get, "/conversations/\(fixture.token)").status == 404)
         }
     }
@@ -259,7 +259,7 @@ import Wire
     func confirmation() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-7f3a")
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
             try await leaver.send("I was here", in: fixture.token)
             // Simulates a join by a request that was running during the deletion.
             let pool = fixture.service.database.pool
@@ -281,21 +281,21 @@ import Wire
     @Test("A new user with the id of a deleted user starts empty, and an old event does not affect them")
     func reusedUserID() async throws {
         try await withConversation { fixture in
-            try await fixture.bob.send("the former", in: fixture.token)
-            let direct = try await fixture.ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct"))
+            try await fixture.bo.send("the former", in: fixture.token)
+            let direct = try await fixture.ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
 
-            try await delete(fixture.bob.id, in: fixture, at: Date())
+            try await delete(fixture.bo.id, in: fixture, at: Date())
             try await waitForDeletion(fixture)
-            let again = try await fixture.ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct"))
-            try await fixture.bob.send("the new one", in: again.token)
+            let again = try await fixture.ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
+            try await fixture.bo.send("the new one", in: again.token)
 
             #expect(again.id != direct.id)
-            #expect(try await fixture.bob.conversations.list().items.map(\.id) == [again.id])
+            #expect(try await fixture.bo.conversations.list().items.map(\.id) == [again.id])
             // Events may be delivered twice; the old deletion must not affect the new user.
-            try await delete(fixture.bob.id, in: fixture, at: Date().addingTimeInterval(-60))
+            try await delete(fixture.bo.id, in: fixture, at: Date().addingTimeInterval(-60))
             try await waitForDeletion(fixture)
-            let said = try await fixture.ann.conversations.messages(again.token)
-            #expect(said.first { $0.data == "the new one" }?.senderUser?.serial == "bob")
+            let said = try await fixture.ana.conversations.messages(again.token)
+            #expect(said.first { $0.data == "the new one" }?.senderUser?.serial == "bo")
         }
     }
 
@@ -303,12 +303,12 @@ import Wire
     func repeatedEvent() async throws {
         try await withConversation { fixture in
             let id = UUID()
-            try await delete(fixture.bob.id, in: fixture, id: id)
+            try await delete(fixture.bo.id, in: fixture, id: id)
             try await waitForDeletion(fixture)
-            try await fixture.bob.conversations.join(fixture.token)
-            try await delete(fixture.bob.id, in: fixture, id: id)
+            try await fixture.bo.conversations.join(fixture.token)
+            try await delete(fixture.bo.id, in: fixture, id: id)
             try await waitForDeletion(fixture)
-            #expect(try await fixture.ann.conversations.conversation(fixture.token).members == ["ann", "bob"])
+            #expect(try await fixture.ana.conversations.conversation(fixture.token).members == ["ana", "bo"])
             // The deletion of an unknown user must not fail.
             try await delete(User.ID(application: "other", user: "never seen"), in: fixture)
             try await waitForDeletion(fixture)
@@ -318,12 +318,12 @@ import Wire
     @Test("The deletion of a user does not affect the same id in another application")
     func otherApplication() async throws {
         try await withConversation { fixture in
-            let other = try await fixture.person(fixture.bob.id.user, application: "roost")
-            try await fixture.bob.send("mine", in: fixture.token)
+            let other = try await fixture.person(fixture.bo.id.user, application: "roost")
+            try await fixture.bo.send("mine", in: fixture.token)
             try await delete(other.id, in: fixture)
             try await waitForDeletion(fixture)
-            let history = try await fixture.ann.conversations.messages(fixture.token)
-            #expect(history.first?.senderUser?.serial == "bob")
+            let history = try await fixture.ana.conversations.messages(fixture.token)
+            #expect(history.first?.senderUser?.serial == "bo")
         }
     }
 }

@@ -12,19 +12,19 @@ import Wire
     func signInRace() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 let isOver = SharedValue(false)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for instance in [one, two] {
                         tasks.addTask {
                             while !isOver.value {
-                                _ = try await instance.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                                _ = try await instance.messages.send(MessageDraft(data: "x"), to: token, by: ana)
                             }
                         }
                     }
                     for round in 0..<20 {
-                        let client = try await (round % 2 == 0 ? one : two).connect("bob", device: "\(round)")
-                        let known = try await one.messages.history(token, to: ann, HistorySpan()).first?.seq ?? 0
+                        let client = try await (round % 2 == 0 ? one : two).connect("bo", device: "\(round)")
+                        let known = try await one.messages.history(token, to: ana, HistorySpan()).first?.seq ?? 0
                         try await client.waitForMessage(upTo: Int(known) + 5)
                         client.leave()
                         let seqs = client.socket.seqs
@@ -54,7 +54,7 @@ import Wire
                     var (change, seqs): (Int64, [Int]) = (0, [])
                     for round in 0..<12 {
                         let instance = round % 2 == 0 ? one : two
-                        let client = try await instance.connect("bob", last: [token.id: change])
+                        let client = try await instance.connect("bo", last: [token.id: change])
                         let count = client.socket.allSeqs.count
                         try await eventually {
                             received.change { $0 = max($0, Int64(client.socket.changes.max() ?? 0)) }
@@ -78,7 +78,7 @@ import Wire
     func busyConversation() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 let cat = try await one.connect("cat")
                 let (isOver, received) = (SharedValue(false), SharedValue<Int64>(0))
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -89,7 +89,7 @@ import Wire
                     }
                     var change: Int64 = 0
                     for _ in 0..<5 {
-                        let client = try await one.connect("bob", last: [token.id: change])
+                        let client = try await one.connect("bo", last: [token.id: change])
                         let count = client.socket.allSeqs.count
                         try await eventually {
                             received.change { $0 = max($0, Int64(client.socket.changes.max() ?? 0)) }
@@ -104,7 +104,7 @@ import Wire
                     isOver.change { $0 = true }
                     try await tasks.waitForAll()
                 }
-                let last = try #require(try await one.messages.history(token, to: ann, HistorySpan()).first)
+                let last = try #require(try await one.messages.history(token, to: ana, HistorySpan()).first)
                 try await cat.waitForMessage(upTo: Int(last.seq))
                 #expect(cat.socket.seqs == Array(1...Int(last.seq)))
             }
@@ -124,7 +124,7 @@ import Wire
             let sent = try await instance.messages.send(
                 MessageDraft(data: "x"),
                 to: token,
-                by: StoreFixture.user("ann")
+                by: StoreFixture.user("ana")
             )
             while !isOver.value, sent.change > received.value + 500 { try await Task.sleep(for: .milliseconds(1)) }
         }
@@ -135,10 +135,10 @@ import Wire
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let token = fixture.conversation
-                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ann"))
-                let bob = try await one.connect("bob", last: [token.id: sent.change])
-                #expect(bob.socket.received.isEmpty)
-                #expect(one.delivery.connections.isIn(token.id, bob.connection))
+                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ana"))
+                let bo = try await one.connect("bo", last: [token.id: sent.change])
+                #expect(bo.socket.received.isEmpty)
+                #expect(one.delivery.connections.isIn(token.id, bo.connection))
             }
         }
     }
@@ -147,15 +147,15 @@ import Wire
     func missedChanges() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
-                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
-                _ = try await one.messages.edit(sent.id, in: token, to: MessageChanges(data: "y"), by: ann)
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
+                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ana)
+                _ = try await one.messages.edit(sent.id, in: token, to: MessageChanges(data: "y"), by: ana)
                 _ = try await one.messages.markRead(sent.id, in: token, by: StoreFixture.user("cat"))
 
-                let bob = try await one.connect("bob", last: [token.id: sent.change])
+                let bo = try await one.connect("bo", last: [token.id: sent.change])
 
-                let sync = try #require(bob.socket.received(.sync).first)
-                #expect(bob.socket.received.count == 1)
+                let sync = try #require(bo.socket.received(.sync).first)
+                #expect(bo.socket.received.count == 1)
                 #expect(sync["chatId"].int == Int(token.id.rawValue))
                 #expect(sync["messages"].array.map { $0["data"].string } == ["y"])
                 #expect(sync["reads"][0]["userId"].string == "cat")
@@ -169,10 +169,10 @@ import Wire
     func resync() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let other = try await fixture.newConversation(["ann", "cat"])
-                let bob = try await one.connect("bob", last: [fixture.conversation.id: 7, other.id: 0])
+                let other = try await fixture.newConversation(["ana", "cat"])
+                let bo = try await one.connect("bo", last: [fixture.conversation.id: 7, other.id: 0])
 
-                let syncs = bob.socket.received(.sync)
+                let syncs = bo.socket.received(.sync)
                 #expect(
                     syncs.map { $0["chatId"].int } == [Int(fixture.conversation.id.rawValue), Int(other.id.rawValue)]
                 )
@@ -193,19 +193,19 @@ import Wire
                             _ = try await one.messages.send(
                                 MessageDraft(data: "x"),
                                 to: token,
-                                by: StoreFixture.user("ann")
+                                by: StoreFixture.user("ana")
                             )
                         }
                     }
                     try await tasks.waitForAll()
                 }
-                let bob = try await one.connect("bob", last: [token.id: 0])
-                #expect(bob.socket.received(.sync).last?["resync"].bool == true)
-                let isAllOfThem = bob.socket.allSeqs == Array(1...1_000)
+                let bo = try await one.connect("bo", last: [token.id: 0])
+                #expect(bo.socket.received(.sync).last?["resync"].bool == true)
+                let isAllOfThem = bo.socket.allSeqs == Array(1...1_000)
                 #expect(isAllOfThem)
 
-                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ann"))
-                try await bob.waitForMessage(upTo: 1_051)
+                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ana"))
+                try await bo.waitForMessage(upTo: 1_051)
             }
         }
     }
@@ -214,15 +214,15 @@ import Wire
     func syncBySeq() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let (token, ann, bob) = (fixture.conversation, StoreFixture.user("ann"), StoreFixture.user("bob"))
-                for _ in 0..<5 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann) }
-                let third = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
-                _ = try await one.messages.react("👋", to: third.id, in: token, by: ann)
+                let (token, ana, bo) = (fixture.conversation, StoreFixture.user("ana"), StoreFixture.user("bo"))
+                for _ in 0..<5 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ana) }
+                let third = try #require(try await one.messages.history(token, to: ana, .only(3)).first)
+                _ = try await one.messages.react("👋", to: third.id, in: token, by: ana)
 
                 let sync = one.delivery.sync
-                guard case .missed(let part) = try await sync.missed(in: token.id, by: bob, afterSeq: 1, limit: 2),
-                    case .missed(let rest) = try await sync.missed(in: token.id, by: bob, afterSeq: 3, limit: 2),
-                    case .missed(let by) = try await sync.missed(in: token.id, by: bob, after: part.change)?.changes
+                guard case .missed(let part) = try await sync.missed(in: token.id, by: bo, afterSeq: 1, limit: 2),
+                    case .missed(let rest) = try await sync.missed(in: token.id, by: bo, afterSeq: 3, limit: 2),
+                    case .missed(let by) = try await sync.missed(in: token.id, by: bo, after: part.change)?.changes
                 else { throw TestSupportError("resync") }
                 #expect(part.messages.map(\.seq) == [2, 3])
                 #expect(part.more)
@@ -231,7 +231,7 @@ import Wire
                 #expect(rest.change == 6)
                 // Everything that the page did not contain has a higher change number.
                 #expect(Set(by.messages.map(\.seq)).isSuperset(of: [4, 5]))
-                #expect(try await sync.missed(in: token.id, by: bob, afterSeq: 6) == .resync)
+                #expect(try await sync.missed(in: token.id, by: bo, afterSeq: 6) == .resync)
                 #expect(try await sync.missed(in: token.id, by: StoreFixture.user("eve"), afterSeq: 0) == nil)
                 #expect(try await sync.missed(in: token.id, by: StoreFixture.user("eve"), after: 0) == nil)
             }

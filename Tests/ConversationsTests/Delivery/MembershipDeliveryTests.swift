@@ -12,30 +12,30 @@ import Wire
     func afterKick() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (bob, cat) = (try await two.connect("bob"), try await two.connect("cat"))
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let (bo, cat) = (try await two.connect("bo"), try await two.connect("cat"))
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 let isOver = SharedValue(false)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     defer { isOver.change { $0 = true } }
                     for _ in 0..<4 {
                         tasks.addTask {
                             while !isOver.value {
-                                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ana)
                             }
                         }
                     }
-                    try await bob.waitForMessage(upTo: 20)
-                    _ = try await one.members.kick("bob", from: token, by: ann)
+                    try await bo.waitForMessage(upTo: 20)
+                    _ = try await one.members.kick("bo", from: token, by: ana)
                     // The whole history, because many messages may have been written since.
-                    let written = try await one.messages.history(token, to: ann, HistorySpan(count: .max))
+                    let written = try await one.messages.history(token, to: ana, HistorySpan(count: .max))
                     let kick = try #require(written.first { $0.senderUser == nil })
                     try await cat.waitForMessage(upTo: Int(kick.seq) + 20)
                     isOver.change { $0 = true }
                     try await tasks.waitForAll()
 
-                    #expect(bob.socket.seqs == Array(1...Int(kick.seq)))
-                    #expect(bob.socket.texts().last?.contains("user.kicked") == true)
-                    #expect(!two.delivery.connections.isIn(token.id, bob.connection))
+                    #expect(bo.socket.seqs == Array(1...Int(kick.seq)))
+                    #expect(bo.socket.texts().last?.contains("user.kicked") == true)
+                    #expect(!two.delivery.connections.isIn(token.id, bo.connection))
                     // Read only once, because later messages may still arrive.
                     let received = cat.socket.seqs
                     #expect(received == Array(1...received.count))
@@ -48,13 +48,13 @@ import Wire
     func leave() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (bob, cat) = (try await two.connect("bob"), try await one.connect("cat"))
-                _ = try await one.members.leave(fixture.conversation, StoreFixture.user("bob"))
+                let (bo, cat) = (try await two.connect("bo"), try await one.connect("cat"))
+                _ = try await one.members.leave(fixture.conversation, StoreFixture.user("bo"))
                 try await cat.send("Bo has left", in: fixture.conversation)
                 try await cat.send("really", in: fixture.conversation)
-                try await bob.waitForMessage(upTo: 1)
+                try await bo.waitForMessage(upTo: 1)
                 try await eventually { two.delivery.connections.conversations.isEmpty }
-                #expect(bob.socket.seqs == [1])
+                #expect(bo.socket.seqs == [1])
             }
         }
     }
@@ -64,19 +64,19 @@ import Wire
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let dan = try await two.connect("dan")
-                let bob = othersAreThere ? try await two.connect("bob") : nil
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
-                for _ in 0..<3 { _ = try await one.messages.send(MessageDraft(data: "before"), to: token, by: ann) }
-                try await bob?.waitForMessage(upTo: 3)
+                let bo = othersAreThere ? try await two.connect("bo") : nil
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
+                for _ in 0..<3 { _ = try await one.messages.send(MessageDraft(data: "before"), to: token, by: ana) }
+                try await bo?.waitForMessage(upTo: 3)
 
                 _ = try await one.members.join(token, StoreFixture.user("dan"))
-                for _ in 0..<3 { _ = try await one.messages.send(MessageDraft(data: "after"), to: token, by: ann) }
+                for _ in 0..<3 { _ = try await one.messages.send(MessageDraft(data: "after"), to: token, by: ana) }
 
                 try await dan.waitForMessage(upTo: 7)
                 #expect(dan.socket.seqs == [4, 5, 6, 7])
                 #expect(dan.socket.texts().first?.contains("user.joined") == true)
-                try await bob?.waitForMessage(upTo: 7)
-                #expect(bob.map { $0.socket.seqs == Array(1...7) } ?? true)
+                try await bo?.waitForMessage(upTo: 7)
+                #expect(bo.map { $0.socket.seqs == Array(1...7) } ?? true)
             }
         }
     }
@@ -86,16 +86,16 @@ import Wire
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let clients = [
-                    try await one.connect("ann"), try await two.connect("bob"), try await one.connect("eve"),
+                    try await one.connect("ana"), try await two.connect("bo"), try await one.connect("eve"),
                 ]
-                let draft = ConversationDraft(label: "New", members: ["bob", "eve"])
-                let made = try await one.conversations.create(draft, by: StoreFixture.user("ann"))
+                let draft = ConversationDraft(label: "New", members: ["bo", "eve"])
+                let made = try await one.conversations.create(draft, by: StoreFixture.user("ana"))
                 let token = try #require(ConversationToken(made.token))
                 for number in 1...5 {
                     _ = try await two.messages.send(
                         MessageDraft(data: "\(number)"),
                         to: token,
-                        by: StoreFixture.user("bob")
+                        by: StoreFixture.user("bo")
                     )
                 }
                 for client in clients {
@@ -113,7 +113,7 @@ import Wire
                 let (dan, eve) = (try await two.connect("dan"), try await two.connect("eve"))
                 _ = try await one.members.join(fixture.conversation, StoreFixture.user("dan"))
                 let pair = ConversationDraft(members: ["dan"], type: "direct")
-                _ = try await one.conversations.create(pair, by: StoreFixture.user("ann"))
+                _ = try await one.conversations.create(pair, by: StoreFixture.user("ana"))
 
                 try await two.delivery.sweepJoins()
                 try await dan.waitForMessage(upTo: 1)
@@ -133,15 +133,15 @@ import Wire
     func noDuplicateAfterJoin() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let ann = StoreFixture.user("ann")
-                let draft = ConversationDraft(label: "New", members: ["bob"])
-                let made = try await one.conversations.create(draft, by: ann)
+                let ana = StoreFixture.user("ana")
+                let draft = ConversationDraft(label: "New", members: ["bo"])
+                let made = try await one.conversations.create(draft, by: ana)
                 let token = try #require(ConversationToken(made.token))
                 for _ in 0..<3 {
                     try await withThrowingTaskGroup(of: Void.self) { tasks in
                         for _ in 0..<100 {
                             tasks.addTask {
-                                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ana)
                             }
                         }
                         try await tasks.waitForAll()
@@ -149,13 +149,13 @@ import Wire
                 }
                 for round in 0..<10 {
                     let started = Instance("\(round)", over: fixture.pool, bus: fixture.bus("\(round)"))
-                    async let client = started.connect("bob", last: [token.id: 1])
+                    async let client = started.connect("bo", last: [token.id: 1])
                     try await eventually { !started.delivery.connections.isEmpty }
                     try await started.delivery.sweepJoins()
-                    let bob = try await client
-                    let missed = bob.socket.received(.sync).flatMap { $0["messages"].array }
+                    let bo = try await client
+                    let missed = bo.socket.received(.sync).flatMap { $0["messages"].array }
                     #expect(missed.compactMap { $0["seq"].int } == Array(2...300))
-                    #expect(started.delivery.connections.isIn(token.id, bob.connection))
+                    #expect(started.delivery.connections.isIn(token.id, bo.connection))
                     started.delivery.queue.stop()
                 }
             }
@@ -166,13 +166,13 @@ import Wire
     func membershipDuringSignIn() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (token, bob) = (fixture.conversation, StoreFixture.user("bob"))
+                let (token, bo) = (fixture.conversation, StoreFixture.user("bo"))
                 let cat = try await two.connect("cat")
                 for round in 0..<30 {
-                    async let client = two.connect("bob", device: "\(round)")
+                    async let client = two.connect("bo", device: "\(round)")
                     async let change =
                         round % 2 == 0
-                        ? one.members.leave(token, bob) : one.members.join(token, bob)
+                        ? one.members.leave(token, bo) : one.members.join(token, bo)
                     let (arrived, _) = (try await client, try await change)
                     let isIn = round % 2 == 1
                     try await eventually { two.delivery.connections.isIn(token.id, arrived.connection) == isIn }

@@ -60,11 +60,11 @@ import Wire
     @Test("A socket that leaves may remove another one from the same room")
     func reentry() {
         let room = room()
-        let (ann, socket) = connection("ann")
-        let (bob, _) = connection("bob")
-        #expect(room.join([ann, bob], after: 0, connections) == .joined)
-        socket.call { [connections] in room.leave(bob, connections) }
-        room.leave(ann, connections)
+        let (ana, socket) = connection("ana")
+        let (bo, _) = connection("bo")
+        #expect(room.join([ana, bo], after: 0, connections) == .joined)
+        socket.call { [connections] in room.leave(bo, connections) }
+        room.leave(ana, connections)
         #expect(room.connections.isEmpty)
         #expect(connections.room(room.conversation) == nil)
     }
@@ -72,11 +72,11 @@ import Wire
     @Test("A room that closed after a failed read is not read again")
     func closed() {
         let room = room()
-        let (ann, _) = connection("ann")
-        #expect(room.join([ann], after: 0, connections) == .joined)
+        let (ana, _) = connection("ana")
+        #expect(room.join([ana], after: 0, connections) == .joined)
         #expect(room.notify(1))
         #expect(room.dequeueWritten().mustRead)
-        room.leave(ann, connections)
+        room.leave(ana, connections)
         room.fail()
         #expect(!room.dequeueWritten().mustRead)
         #expect(!room.release(hasMore: false))
@@ -85,7 +85,7 @@ import Wire
     @Test("Two threads may leave two rooms, and each from its callback the other room")
     func twoRooms() async {
         let rooms = [room(1), room(2)]
-        let users = [connection("ann"), connection("bob")]
+        let users = [connection("ana"), connection("bo")]
         for room in rooms { #expect(room.join(users.map(\.0), after: 0, connections) == .joined) }
         // Each thread waits in its socket's callback for the other one: with a lock held, both would time out.
         let inside = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
@@ -128,7 +128,7 @@ import Wire
                     room.deliver([EncodedRoomEvent(change: change, event: event)], upTo: change, to: rooms, connections)
                 }
             }
-            for name in ["ann", "bob", "eve"] {
+            for name in ["ana", "bo", "eve"] {
                 let (connection, socket) = connection(name)
                 socket.call { rooms.members.withLock { $0.append(socket) } }
                 tasks.addTask { [connections] in

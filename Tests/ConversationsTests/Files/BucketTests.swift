@@ -14,7 +14,7 @@ import Wire
         let prefix = UUID().uuidString
         try await withFiles(settings: server.settings.merging(["S3_PREFIX": prefix]) { $1 }) { fixture async throws in
             let bytes = (0..<9_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-            let sent = try await fixture.bob.upload(bytes, to: fixture.path)
+            let sent = try await fixture.bo.upload(bytes, to: fixture.path)
             #expect(sent.status == 200)
             let kept = try await server.objects(below: "\(prefix)/conversations/")
             #expect(kept.count == 1)
@@ -28,7 +28,7 @@ import Wire
             #expect(part.body == Data(bytes.suffix(10)))
 
             let id = try #require(sent.json["id"].int)
-            #expect(try await fixture.bob.ask(.delete, "\(fixture.path)/\(id)").status == 200)
+            #expect(try await fixture.bo.ask(.delete, "\(fixture.path)/\(id)").status == 200)
             try await fixture.sweep()
             #expect(try await server.objects(below: "\(prefix)/conversations/").isEmpty)
             #expect(try await fixture.noted() == 0)
@@ -43,13 +43,13 @@ import Wire
             "S3_SECRET_KEY": "b",
         ]
         try await withFiles(settings: settings) { fixture async throws in
-            let answer = try await fixture.bob.upload([1, 2, 3], to: fixture.path)
+            let answer = try await fixture.bo.upload([1, 2, 3], to: fixture.path)
             #expect(answer.status == 503)
             #expect(answer.problem?.code == "unavailable")
             #expect(answer.headers[.retryAfter] != nil)
             // The file is noted for removal, because the service cannot know whether the bucket has it.
             #expect(try await fixture.noted() == 1)
-            try await fixture.bob.send("words need no bucket", in: fixture.token)
+            try await fixture.bo.send("words need no bucket", in: fixture.token)
         }
     }
 

@@ -13,8 +13,8 @@ struct FileFixture: Sendable {
     let fixture: ConversationFixture
     let folder: String
 
-    var ann: Person { fixture.ann }
-    var bob: Person { fixture.bob }
+    var ana: Person { fixture.ana }
+    var bo: Person { fixture.bo }
     var eve: Person { fixture.eve }
     var token: String { fixture.token }
     var path: String { "/conversations/\(token)/messages" }
@@ -35,7 +35,7 @@ struct FileFixture: Sendable {
     func expectNothing(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         #expect(files.isEmpty, sourceLocation: sourceLocation)
         #expect(try await noted() == 0, sourceLocation: sourceLocation)
-        let said = try await ann.conversations.messages(token).filter { $0.senderUser != nil }
+        let said = try await ana.conversations.messages(token).filter { $0.senderUser != nil }
         #expect(said.isEmpty, sourceLocation: sourceLocation)
     }
 }

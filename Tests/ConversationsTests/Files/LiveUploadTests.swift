@@ -19,7 +19,7 @@ import Testing
                 let type = isForm ? Form.contentType : "application/octet-stream"
                 try await connection.send(
                     """
-                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bob.token)\r
+                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bo.token)\r
                     content-type: \(type)\r\n\(framing)\r\n\r\n
                     """
                 )
@@ -48,7 +48,7 @@ import Testing
                 let connection = try await RawClient(port: port)
                 try await connection.send(
                     """
-                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bob.token)\r
+                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bo.token)\r
                     content-type: video/mp4\r\ncontent-length: 20971521\r\n\r\n
                     """
                 )
@@ -64,7 +64,7 @@ import Testing
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
                 let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-                let link = try #require(try await fixture.bob.upload(bytes, to: fixture.path).json["data"].string)
+                let link = try #require(try await fixture.bo.upload(bytes, to: fixture.path).json["data"].string)
                 let path = try #require(link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
                 let connection = try await RawClient(port: port)
                 try await connection.send("GET /\(path) HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")

@@ -22,12 +22,12 @@ import Wire
                 form.add("mime", "image/jpeg")
                 form.add(file: bytes, named: "photo.jpg", type: claimed)
                 let sent = [
-                    try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path),
-                    try await fixture.bob.upload(bytes, as: claimed, to: fixture.path),
+                    try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path),
+                    try await fixture.bo.upload(bytes, as: claimed, to: fixture.path),
                 ]
                 for answer in sent {
                     #expect(answer.json["mime"].string == expected, "\(claimed): \(answer.text)")
-                    let fetched = try await fixture.bob.fetch(answer.json["data"].string)
+                    let fetched = try await fixture.bo.fetch(answer.json["data"].string)
                     let type = expected == "text/plain" ? "text/plain; charset=utf-8" : expected
                     #expect(fetched.headers[.contentType] == type)
                     #expect(fetched.headers[.xContentTypeOptions] == "nosniff")
@@ -43,7 +43,7 @@ import Wire
 
     private static let names: [(given: String, name: String?, header: String)] = [
         ("../../etc/passwd", "passwd", #"filename="passwd""#),
-        (#"C:\Users\bob\me.jpg"#, "me.jpg", #"filename="me.jpg""#),
+        (#"C:\Users\bo\me.jpg"#, "me.jpg", #"filename="me.jpg""#),
         ("photo\u{202E}gpj.exe", "photogpj.exe", #"filename="photogpj.exe""#),
         ("a%22b%0D%0AX: 1.txt", "a\"bX: 1.txt", #"filename="a_bX: 1.txt"; filename*=UTF-8''a%22bX%3A%201.txt"#),
         ("ünï 🎈.png", "ünï 🎈.png", "filename=\"_n_ _.png\"; filename*=UTF-8''%C3%BCn%C3%AF%20%F0%9F%8E%88.png"),
@@ -63,7 +63,7 @@ import Wire
                 var form = Form()
                 form.add(file: [1], named: given)
                 form.add("meta", #"{"name": "from meta.pdf"}"#)
-                let answer = try await fixture.ann.upload(form.whole, as: Form.contentType, to: fixture.path)
+                let answer = try await fixture.ana.upload(form.whole, as: Form.contentType, to: fixture.path)
                 #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
                 #expect(answer.json["meta"]["name"].string == "from meta.pdf", "\(answer.text)")
             }
@@ -76,10 +76,10 @@ import Wire
             for (given, name, header) in Self.names {
                 var form = Form()
                 form.add(file: [1], named: given)
-                let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+                let answer = try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path)
                 #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
                 let disposition = try #require(
-                    try await fixture.bob.fetch(answer.json["data"].string).headers[.contentDisposition]
+                    try await fixture.bo.fetch(answer.json["data"].string).headers[.contentDisposition]
                 )
                 #expect(disposition.contains(header), "\(disposition)")
                 #expect(disposition.unicodeScalars.allSatisfy { (0x20..<0x7F) ~= $0.value })
@@ -91,14 +91,14 @@ import Wire
     func sizeLimit() async throws {
         try await withFiles(settings: ["FILE_LIMIT": "100000"]) { fixture in
             let most = [UInt8](repeating: 0, count: 100_000)
-            #expect(try await fixture.bob.upload(most, to: fixture.path).status == 200)
+            #expect(try await fixture.bo.upload(most, to: fixture.path).status == 200)
             let (before, noted) = (fixture.files, try await fixture.noted())
-            let announced = try await fixture.bob.upload(most + [0], to: fixture.path)
+            let announced = try await fixture.bo.upload(most + [0], to: fixture.path)
             var form = Form()
             form.add(file: most + [0], named: "a")
-            let inForm = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+            let inForm = try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path)
             let source = ChunkedBody(count: 1_000, of: ByteBuffer(repeating: 0, count: 1_000))
-            let inChunks = try await fixture.bob.upload(streaming: source, to: fixture.path)
+            let inChunks = try await fixture.bo.upload(streaming: source, to: fixture.path)
             for answer in [announced, inForm, inChunks] {
                 #expect(answer.status == 413, "\(answer.text)")
                 #expect(answer.problem?.code == "file_too_large")
@@ -124,7 +124,7 @@ import Wire
                 else { return }
                 most.change { $0 = max($0, given * piece - size) }
             }
-            let answer = try await fixture.bob.upload(streaming: source, to: fixture.path)
+            let answer = try await fixture.bo.upload(streaming: source, to: fixture.path)
             #expect(answer.json["file"]["size"].int == 10_000_000)
             #expect((1...131_072).contains(most.value), "\(most.value)")
         }
@@ -134,9 +134,9 @@ import Wire
     func incompleteBody() async throws {
         try await withFiles { fixture async throws in
             let source = ChunkedBody(count: 100, of: ByteBuffer(repeating: 1, count: 10_000), thenFails: true)
-            let broken = try await fixture.bob.upload(streaming: source, to: fixture.path)
+            let broken = try await fixture.bo.upload(streaming: source, to: fixture.path)
             #expect(broken.status == 400)
-            let short = try await fixture.bob.upload(
+            let short = try await fixture.bo.upload(
                 [UInt8](repeating: 1, count: 10),
                 to: fixture.path,
                 headers: [.contentLength: "11"]
@@ -145,7 +145,7 @@ import Wire
             #expect(short.problem?.code == "incomplete_body")
             var form = Form()
             form.add(file: Sample.jpeg, named: "a.jpg")
-            let cut = try await fixture.bob.upload(form.bytes, as: Form.contentType, to: fixture.path)
+            let cut = try await fixture.bo.upload(form.bytes, as: Form.contentType, to: fixture.path)
             #expect(cut.status == 400)
             #expect(cut.problem?.code == "incomplete_body")
             try await fixture.expectNothing()

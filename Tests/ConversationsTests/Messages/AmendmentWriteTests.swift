@@ -28,7 +28,7 @@ import Wire
                                 case 0: try await writeShards.write(fixture.draft("new \(number)"))
                                 case 1: try await writeShards.write(fixture.edit(seq, to: "edited \(number)"))
                                 default:
-                                    try await writeShards.write(fixture.react(Self.emoji(number), to: seq, by: "bob"))
+                                    try await writeShards.write(fixture.react(Self.emoji(number), to: seq, by: "bo"))
                                 }
                             #expect(outcome.isNew || outcome.isAmended)
                         }
@@ -61,9 +61,9 @@ import Wire
             let segment = BatchWriter(database: fixture.pool, statementTimeout: .seconds(30))
 
             let outcomes = try await segment.write([
-                fixture.edit(1, to: "one"), fixture.draft(), fixture.react("👍", to: 2, by: "bob"),
-                fixture.mark("bob", upTo: 3),
-                fixture.delete(3, by: "ann"), fixture.edit(4, to: "four", by: "bob"), fixture.edit(9, to: "nine"),
+                fixture.edit(1, to: "one"), fixture.draft(), fixture.react("👍", to: 2, by: "bo"),
+                fixture.mark("bo", upTo: 3),
+                fixture.delete(3, by: "ana"), fixture.edit(4, to: "four", by: "bo"), fixture.edit(9, to: "nine"),
                 fixture.edit(2, to: "x", by: "eve"),
             ])
 
@@ -99,8 +99,8 @@ import Wire
                             let text = "\(writer)/\(number)"
                             let outcomes = [
                                 try await writeShards.write(fixture.edit(seq, to: text)),
-                                try await writeShards.write(fixture.react("👍", to: seq, by: "bob")),
-                                try await writeShards.write(fixture.react("👍", to: seq, by: "bob", isRemoval: true)),
+                                try await writeShards.write(fixture.react("👍", to: seq, by: "bo")),
+                                try await writeShards.write(fixture.react("👍", to: seq, by: "bo", isRemoval: true)),
                             ]
                             for outcome in outcomes { #expect(outcome.isAmended) }
                             edits.change { $0[seq] = text }
@@ -131,7 +131,7 @@ import Wire
 }
 
 extension StoreFixture {
-    func edit(_ seq: Int64, to data: String, by user: String = "ann") -> ConversationWrite {
+    func edit(_ seq: Int64, to data: String, by user: String = "ana") -> ConversationWrite {
         amendment(seq, by: user, .edit(data: data, meta: nil, replacesMeta: false))
     }
 
@@ -170,7 +170,7 @@ extension StoreFixture {
             guard
                 case .missed(let missed) = try await store.changes(
                     conversation.id,
-                    for: Self.user("ann"),
+                    for: Self.user("ana"),
                     after: after,
                     limit: 20
                 )?.changes
@@ -183,7 +183,7 @@ extension StoreFixture {
             after = missed.change
             if isLast, !missed.more { break }
         }
-        let all = try await store.history(conversation, for: Self.user("ann"), HistorySpan(count: 100))
+        let all = try await store.history(conversation, for: Self.user("ana"), HistorySpan(count: 100))
         #expect(all?.sorted { $0.seq < $1.seq } == known.values.sorted { $0.seq < $1.seq })
     }
 }

@@ -12,7 +12,7 @@ import Wire
     func sentMessage() async throws {
         try await withConversation { fixture in
             let draft = #"{"data": "Hi", "meta": {"b": 1, "a": [true, null]}, "clientMessageId": "c-1", "badge": 3}"#
-            let answer = try await fixture.bob.ask(.post, "/conversations/\(fixture.token)/messages", draft)
+            let answer = try await fixture.bo.ask(.post, "/conversations/\(fixture.token)/messages", draft)
 
             #expect(answer.status == 200)
             #expect(answer.json["seq"].int == 1)
@@ -22,12 +22,12 @@ import Wire
             #expect(answer.json["mime"].string == "text/plain")
             #expect(answer.json["encoding"].string == "utf8")
             #expect(answer.json["meta"] == .object(["a": .array([.bool(true), .null]), "b": .integer(1)]))
-            #expect(answer.json["senderUser"]["serial"].string == "bob")
+            #expect(answer.json["senderUser"]["serial"].string == "bo")
             #expect(answer.json["senderUser"]["id"].int.map { $0 > 0 } == true)
-            #expect(answer.json["reads"] == .array([.string("bob")]))
+            #expect(answer.json["reads"] == .array([.string("bo")]))
             #expect(answer.json["clientMessageId"].string == "c-1")
             #expect(answer.json["reactions"] == .object([:]))
-            let read = try await fixture.ann.ask(.get, "/conversations/\(fixture.token)/messages").json["messages"][0]
+            let read = try await fixture.ana.ask(.get, "/conversations/\(fixture.token)/messages").json["messages"][0]
             #expect(read == answer.json)
         }
     }
@@ -37,7 +37,7 @@ import Wire
         try await withConversation { fixture in
             func send() async throws -> TestHTTPResponse {
                 let headers: HTTPFields = [.idempotencyKey: "k"]
-                return try await fixture.bob.ask(
+                return try await fixture.bo.ask(
                     .post,
                     "/conversations/\(fixture.token)/messages",
                     #"{"data": "Hi"}"#,
@@ -53,23 +53,23 @@ import Wire
             try await database.loseAnswer(to: "k", token: token)
 
             #expect(try await send().body == first.body)
-            #expect(try await fixture.ann.conversations.messages(fixture.token).count == 1)
+            #expect(try await fixture.ana.conversations.messages(fixture.token).count == 1)
         }
     }
 
     @Test("A repeated client message id returns the first message")
     func clientMessageID() async throws {
         try await withConversation { fixture in
-            let first = try await fixture.bob.conversations.send(
+            let first = try await fixture.bo.conversations.send(
                 .init(data: "one", clientMessageId: "1"),
                 to: fixture.token
             )
-            let second = try await fixture.bob.conversations.send(
+            let second = try await fixture.bo.conversations.send(
                 .init(data: "two", clientMessageId: "1"),
                 to: fixture.token
             )
             #expect(first == second)
-            #expect(try await fixture.ann.conversations.messages(fixture.token) == [first])
+            #expect(try await fixture.ana.conversations.messages(fixture.token) == [first])
         }
     }
 
@@ -80,8 +80,8 @@ import Wire
                 "plain", "\"quoted\" \\ / \n\t\r", "ünï¢ödé 🎈👩‍👩‍👧", "\u{1}\u{1F}\u{7F}", "\u{2028}\u{FFFF}",
                 String(repeating: "é", count: 32_768),
             ]
-            for text in texts { try await fixture.bob.send(text, in: fixture.token) }
-            #expect(try await fixture.ann.conversations.messages(fixture.token).reversed().map(\.data) == texts)
+            for text in texts { try await fixture.bo.send(text, in: fixture.token) }
+            #expect(try await fixture.ana.conversations.messages(fixture.token).reversed().map(\.data) == texts)
         }
     }
 
@@ -89,7 +89,7 @@ import Wire
     @Test("Every history query returns the right messages")
     func historyQueries() async throws {
         try await withConversation { fixture in
-            for number in 1...57 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            for number in 1...57 { try await fixture.bo.send("\(number)", in: fixture.token) }
             _ = try await fixture.service.database.pool.execute(
                 "UPDATE messages SET created_at = timestamptz '2026-01-01T00:00:00Z' + (seq / 2) * interval '1.25 seconds'"
             )
@@ -118,7 +118,7 @@ import Wire
             #expect(try await fixture.history([]).count == 20)
             #expect(try await fixture.history([("before", "2026-01-01T02:00:00+02:00")]).isEmpty)
             #expect(
-                try await fixture.ann.ask(
+                try await fixture.ana.ask(
                     .get,
                     "/conversations/\(fixture.token)/messages?before=2026-01-01T02:00:10+02:00"
                 )
@@ -130,7 +130,7 @@ import Wire
     @Test("`before` returns the messages older than a time")
     func beforeParameter() async throws {
         try await withConversation { fixture in
-            for number in 1...12 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            for number in 1...12 { try await fixture.bo.send("\(number)", in: fixture.token) }
             let all = try await fixture.history([])
             for message in all {
                 let older = try await fixture.history([("before", Timestamp.string(from: message.createdAt))])
@@ -142,7 +142,7 @@ import Wire
     @Test("A new member reads the whole history, a former member none of it")
     func historyPermission() async throws {
         try await withConversation { fixture in
-            for number in 1...3 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            for number in 1...3 { try await fixture.bo.send("\(number)", in: fixture.token) }
             try await fixture.eve.conversations.join(fixture.token)
             #expect(try await fixture.eve.conversations.messages(fixture.token).count == 4)
             #expect(try await fixture.eve.conversations.conversation(fixture.token).unreadCount == 3)
@@ -172,6 +172,6 @@ import Wire
 
 extension ConversationFixture {
     func history(_ query: [(String, String)]) async throws -> [Message] {
-        try await ann.conversations.messages(token, query: query)
+        try await ana.conversations.messages(token, query: query)
     }
 }

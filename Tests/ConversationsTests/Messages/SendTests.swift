@@ -37,8 +37,8 @@ import Wire
     @Test("The same client message id from another sender is another message")
     func idPerSender() async throws {
         try await withStore { fixture in
-            let first = try await fixture.writeShards.write(fixture.draft(by: "ann", id: "1"))
-            let second = try await fixture.writeShards.write(fixture.draft(by: "bob", id: "1"))
+            let first = try await fixture.writeShards.write(fixture.draft(by: "ana", id: "1"))
+            let second = try await fixture.writeShards.write(fixture.draft(by: "bo", id: "1"))
 
             #expect(first.seq == 1)
             #expect(second.seq == 2)
@@ -54,12 +54,12 @@ import Wire
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for sender in 0..<16 {
                     tasks.addTask {
-                        while !(try await instances[sender % 2].write(fixture.draft(by: "bob"))).isNotMember {}
+                        while !(try await instances[sender % 2].write(fixture.draft(by: "bo"))).isNotMember {}
                     }
                 }
                 tasks.addTask {
                     try await eventually { try await fixture.audit().messages >= 100 }
-                    _ = try await members.kick("bob", from: fixture.conversation, by: StoreFixture.user("ann"))
+                    _ = try await members.kick("bo", from: fixture.conversation, by: StoreFixture.user("ana"))
                 }
                 try await tasks.waitForAll()
             }
@@ -82,11 +82,11 @@ import Wire
                 try await fixture.pool.transaction { db in
                     _ = try await HeadStore(db: db).lock(fixture.conversation.id)
                     tasks.addTask {
-                        let outcome = try await fixture.writeShards.write(fixture.draft(by: "bob"))
+                        let outcome = try await fixture.writeShards.write(fixture.draft(by: "bo"))
                         #expect(outcome.isNotMember)
                     }
                     try await fixture.waitForBlockedShard()
-                    _ = try await MemberStore(db: db).remove("bob", from: fixture.conversation.id)
+                    _ = try await MemberStore(db: db).remove("bo", from: fixture.conversation.id)
                 }
                 try await tasks.waitForAll()
             }
@@ -177,7 +177,7 @@ import Wire
                             let id = "\(sender)/\(number)"
                             number += 1
                             let writeShards = instances[sender % 2]
-                            let seq = try await writeShards.write(fixture.draft(by: "bob", id: id)).seq
+                            let seq = try await writeShards.write(fixture.draft(by: "bo", id: id)).seq
                             acknowledged.change { $0[id] = seq }
                         }
                     }
@@ -207,7 +207,7 @@ import Wire
         try await withStore { fixture in
             let other = MessageWrite(
                 conversation: fixture.conversation,
-                sender: User.ID(application: "other", user: "ann"),
+                sender: User.ID(application: "other", user: "ana"),
                 clientMessageID: "1",
                 data: "hello",
                 mime: "text/plain",

@@ -68,7 +68,7 @@ import Wire
 
         let refusal = await #expect(throws: APIError.self) {
             try await writeShards.write(
-                .mark(MarkWrite(conversation: token, user: StoreFixture.user("ann"), extent: .upTo(seq: 1)))
+                .mark(MarkWrite(conversation: token, user: StoreFixture.user("ana"), extent: .upTo(seq: 1)))
             )
         }
         #expect(refusal?.kind == .unavailable)
@@ -167,7 +167,7 @@ extension MessageWrite {
     static func plain(_ data: String = "hello", in token: ConversationToken) -> MessageWrite {
         MessageWrite(
             conversation: token,
-            sender: StoreFixture.user("ann"),
+            sender: StoreFixture.user("ana"),
             clientMessageID: UUID().uuidString,
             data: data,
             mime: "text/plain",

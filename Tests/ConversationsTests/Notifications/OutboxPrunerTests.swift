@@ -10,19 +10,19 @@ import Testing
     @Test("Every message is in one outbox row, with the data of its notification")
     func rows() async throws {
         try await withStore { fixture in
-            let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+            let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
             let instance = Instance("one", over: fixture.pool, bus: fixture.bus("outbox"))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for number in 0..<40 {
                     let draft = MessageDraft(data: "\(number)", pushMessage: number == 7 ? "look" : nil)
-                    tasks.addTask { _ = try await instance.messages.send(draft, to: token, by: ann) }
+                    tasks.addTask { _ = try await instance.messages.send(draft, to: token, by: ana) }
                 }
                 tasks.addTask { _ = try await instance.members.join(token, StoreFixture.user("dan")) }
-                tasks.addTask { _ = try await instance.members.kick("cat", from: token, by: ann) }
+                tasks.addTask { _ = try await instance.members.kick("cat", from: token, by: ana) }
                 try await tasks.waitForAll()
             }
             // A read mark adds no row.
-            _ = try await instance.messages.markRead(Message.ID(token.id, seq: 42), in: token, by: ann)
+            _ = try await instance.messages.markRead(Message.ID(token.id, seq: 42), in: token, by: ana)
 
             let rows = try await fixture.pool.all(
                 "SELECT from_seq, to_seq FROM outbox WHERE kind = 'messages' AND conversation_id = \(token.id) ORDER BY 1",

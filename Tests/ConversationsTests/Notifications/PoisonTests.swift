@@ -25,16 +25,16 @@ import Wire
             await #expect(throws: PostgresError.self) { try await pool.run(reversed) }
             try await pool.run("ALTER TABLE outbox DROP CONSTRAINT outbox_seqs_ordered")
             push.setUnavailable(true)
-            try await fixture.ann.send("first", in: fixture.token)
+            try await fixture.ana.send("first", in: fixture.token)
             try await pool.run(reversed)
-            try await fixture.ann.send("second", in: fixture.token)
+            try await fixture.ana.send("second", in: fixture.token)
             push.setUnavailable(false)
 
             try await push.waitForNotifications(2)
 
-            #expect(push.bodies == ["ann: first", "ann: second"])
+            #expect(push.bodies == ["ana: first", "ana: second"])
             try await PoisonTest(.pushOutbox, in: fixture.service.database).check()
-            try await fixture.ann.send("third", in: fixture.token)
+            try await fixture.ana.send("third", in: fixture.token)
             try await push.waitForNotifications(3)
         }
     }
@@ -42,14 +42,14 @@ import Wire
     @Test("Messages that push rejects temporarily are retried, and delay no later message")
     func refused() async throws {
         try await withConversation(push: push) { fixture in
-            push.refuse { $0.body == "ann: bad" ? APIError(.forbidden, "no", "Not now.") : nil }
-            try await fixture.ann.send("bad", in: fixture.token)
+            push.refuse { $0.body == "ana: bad" ? APIError(.forbidden, "no", "Not now.") : nil }
+            try await fixture.ana.send("bad", in: fixture.token)
             try await eventually {
                 try await fixture.service.database.setAside([.pushOutbox]).list(before: nil, limit: 9).items.count == 1
             }
-            try await fixture.ann.send("good", in: fixture.token)
+            try await fixture.ana.send("good", in: fixture.token)
             try await push.waitForNotifications(1)
-            #expect(push.bodies == ["ann: good"])
+            #expect(push.bodies == ["ana: good"])
             push.refuse { _ in nil }
             try await push.waitForNotifications(2)
         }
@@ -73,16 +73,16 @@ import Wire
             )
             let other = try await fixture.newConversation()
             try await fixture.withInstances { one, two in
-                let ann = try await one.connect("ann")
-                let bob = try await two.connect("bob")
+                let ana = try await one.connect("ana")
+                let bo = try await two.connect("bo")
                 for text in ["before", "poison", "after"] {
                     // The response may be an error because the message is unreadable, but the message is written.
-                    _ = try? await bob.send(text, in: fixture.conversation)
-                    try await bob.send("other", in: other)
+                    _ = try? await bo.send(text, in: fixture.conversation)
+                    try await bo.send("other", in: other)
                 }
-                try await eventually { ann.socket.texts().filter { $0 == "other" }.count == 3 }
-                try await eventually { ann.socket.texts().contains("after") }
-                #expect(ann.socket.texts().filter { $0 != "other" } == ["before", "after"])
+                try await eventually { ana.socket.texts().filter { $0 == "other" }.count == 3 }
+                try await eventually { ana.socket.texts().contains("after") }
+                #expect(ana.socket.texts().filter { $0 != "other" } == ["before", "after"])
 
                 let setAside = fixture.database.setAside([.message])
                 try await eventually { try await setAside.list(before: nil, limit: 9).items.count == 1 }
@@ -103,8 +103,8 @@ import Wire
             let other = try await fixture.newConversation()
             try await fixture.pool.run("ALTER TABLE members ALTER COLUMN read_change DROP NOT NULL")
             try await fixture.withInstances { one, two in
-                let ann = try await one.connect("ann")
-                let bob = try await two.connect("bob")
+                let ana = try await one.connect("ana")
+                let bo = try await two.connect("bo")
                 func setReadChange(to value: String) async throws {
                     try await fixture.pool.run(
                         """
@@ -115,13 +115,13 @@ import Wire
                 }
                 try await setReadChange(to: "NULL")
                 // The response may be an error because the conversation is unreadable, but the message is written.
-                _ = try? await bob.send("delayed", in: fixture.conversation)
-                for _ in 0..<3 { try await bob.send("other", in: other) }
-                try await eventually { ann.socket.texts().filter { $0 == "other" }.count == 3 }
-                #expect(!ann.socket.texts().contains("delayed"))
+                _ = try? await bo.send("delayed", in: fixture.conversation)
+                for _ in 0..<3 { try await bo.send("other", in: other) }
+                try await eventually { ana.socket.texts().filter { $0 == "other" }.count == 3 }
+                #expect(!ana.socket.texts().contains("delayed"))
 
                 try await setReadChange(to: "0")
-                try await eventually { ann.socket.texts().contains("delayed") }
+                try await eventually { ana.socket.texts().contains("delayed") }
             }
         }
     }

@@ -31,14 +31,14 @@ import Wire
     func pushOutage() async throws {
         try await withConversation(push: push) { fixture in
             push.setUnavailable(true)
-            for number in 1...5 { try await fixture.ann.send("\(number)", in: fixture.token) }
+            for number in 1...5 { try await fixture.ana.send("\(number)", in: fixture.token) }
             try await eventually { push.calls.count >= 2 }
             #expect(push.taken.isEmpty)
 
             push.setUnavailable(false)
 
             try await push.waitForNotifications(5)
-            #expect(push.bodies == (1...5).map { "ann: \($0)" })
+            #expect(push.bodies == (1...5).map { "ana: \($0)" })
             try await eventually { try await waiting(fixture) == 0 }
         }
     }
@@ -47,9 +47,9 @@ import Wire
     func lostResponse() async throws {
         try await withConversation(push: push) { fixture in
             push.dropResponses(3)
-            try await fixture.ann.send("once", in: fixture.token)
+            try await fixture.ana.send("once", in: fixture.token)
             try await eventually { try await waiting(fixture) == 0 }
-            #expect(push.bodies == ["ann: once"])
+            #expect(push.bodies == ["ana: once"])
             #expect(push.calls.count == 4)
             #expect(Set(push.calls.joined().map(\.id)).count == 1)
         }
@@ -59,7 +59,7 @@ import Wire
     func unresponsivePush() async throws {
         try await withConversation(push: push) { fixture in
             push.setHanging(true)
-            try await fixture.ann.send("first", in: fixture.token)
+            try await fixture.ana.send("first", in: fixture.token)
             try await eventually { push.calls.count == 1 }
 
             // Sending that waited for push would have to wait for this task.
@@ -67,14 +67,14 @@ import Wire
                 try await Task.sleep(for: .seconds(60))
                 push.setHanging(false)
             }
-            for number in 1...20 { try await fixture.bob.send("\(number)", in: fixture.token) }
-            #expect(try await fixture.ann.conversations.messages(fixture.token).count == 20)
+            for number in 1...20 { try await fixture.bo.send("\(number)", in: fixture.token) }
+            #expect(try await fixture.ana.conversations.messages(fixture.token).count == 20)
             #expect(push.taken.isEmpty)
 
             release.cancel()
             push.setHanging(false)
             try await push.waitForNotifications(21)
-            #expect(push.bodies == ["ann: first"] + (1...20).map { "bob: \($0)" })
+            #expect(push.bodies == ["ana: first"] + (1...20).map { "bo: \($0)" })
         }
     }
 
@@ -82,39 +82,39 @@ import Wire
     func deletedMeanwhile() async throws {
         try await withConversation(push: push) { fixture in
             push.setUnavailable(true)
-            let slip = try await fixture.ann.send("a slip of the tongue", in: fixture.token)
-            let other = try await fixture.ann.conversations.create(.init(label: "Gone", members: ["bob"]))
-            try await fixture.ann.send("gone", in: other.token)
+            let slip = try await fixture.ana.send("a slip of the tongue", in: fixture.token)
+            let other = try await fixture.ana.conversations.create(.init(label: "Gone", members: ["bo"]))
+            try await fixture.ana.send("gone", in: other.token)
             try await eventually { push.calls.count >= 1 }
-            try await fixture.ann.conversations.delete(slip.id, in: fixture.token)
-            try await fixture.ann.conversations.edit(
-                try await fixture.ann.send("secnd", in: fixture.token).id,
+            try await fixture.ana.conversations.delete(slip.id, in: fixture.token)
+            try await fixture.ana.conversations.edit(
+                try await fixture.ana.send("secnd", in: fixture.token).id,
                 in: fixture.token,
                 to: MessageChanges(data: "second")
             )
-            try await fixture.ann.conversations.delete(other.token)
+            try await fixture.ana.conversations.delete(other.token)
             // Waits until no instance holds rows that it read before the changes. During the outage, claims are released.
             try await eventually { try await claimedRows(fixture) == 0 }
 
             push.setUnavailable(false)
 
             try await eventually { try await waiting(fixture) == 0 }
-            #expect(push.bodies == ["ann: second"])
+            #expect(push.bodies == ["ana: second"])
         }
     }
 
     @Test("Two instances deliver every message once and in order")
     func twoInstances() async throws {
         try await withConversation(push: push) { fixture in
-            try await withSecondInstance(of: fixture, push: push) { bob in
+            try await withSecondInstance(of: fixture, push: push) { bo in
                 let others = try await [
-                    fixture.ann.conversations.create(.init(label: "One", members: ["bob"])),
-                    fixture.ann.conversations.create(.init(label: "Two", members: ["bob"])),
+                    fixture.ana.conversations.create(.init(label: "One", members: ["bo"])),
+                    fixture.ana.conversations.create(.init(label: "Two", members: ["bo"])),
                 ]
                 let tokens = [fixture.token] + others.map(\.token)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for writer in 0..<9 {
-                        let person = writer % 2 == 0 ? fixture.ann : bob
+                        let person = writer % 2 == 0 ? fixture.ana : bo
                         tasks.addTask {
                             for number in 0..<20 {
                                 try await person.send("\(writer)/\(number)", in: tokens[writer % 3])
@@ -155,18 +155,18 @@ import Wire
             _ = try await pool.execute("UPDATE conversations SET member_count = 1202 WHERE conversation_id = \(id)")
             // The first response is lost, so that the retry must not send the parts of the first message twice.
             push.dropResponses(1)
-            try await fixture.ann.send("all of you", in: fixture.token)
-            try await fixture.ann.send("again", in: fixture.token)
+            try await fixture.ana.send("all of you", in: fixture.token)
+            try await fixture.ana.send("again", in: fixture.token)
 
             try await eventually { try await waiting(fixture) == 0 }
-            for body in ["ann: all of you", "ann: again"] {
+            for body in ["ana: all of you", "ana: again"] {
                 let parts = push.taken.filter { $0.body == body }
                 #expect(parts.count == 3)
                 #expect(Set(parts.map(\.id)).count == 3)
                 let users = parts.flatMap { $0.recipients.map(\.userId) }
                 #expect(users.count == 1_201)
                 #expect(Set(users).count == 1_201)
-                #expect(!users.contains("ann"))
+                #expect(!users.contains("ana"))
             }
             for call in push.calls { #expect(call.reduce(0) { $0 + $1.recipients.count } <= 1_000) }
         }
@@ -175,26 +175,26 @@ import Wire
     @Test("A notification that push rejects delays no other")
     func rejectedNotification() async throws {
         try await withConversation(push: push) { fixture in
-            let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
-            let broken = try await fixture.ann.conversations.create(.init(label: "Broken", members: ["bob"]))
+            let other = try await fixture.ana.conversations.create(.init(label: "Other", members: ["bo"]))
+            let broken = try await fixture.ana.conversations.create(.init(label: "Broken", members: ["bo"]))
             push.setUnavailable(true)
             push.refuse { request in
                 if request.body?.contains("poison") ?? false { return .invalid("body", "not this") }
                 return request.title == "Broken" ? .internal : nil
             }
-            try await fixture.ann.send("before", in: fixture.token)
-            try await fixture.ann.send("poison", in: fixture.token)
-            try await fixture.ann.send("never yet", in: broken.token)
-            try await fixture.ann.send("after", in: fixture.token)
-            try await fixture.ann.send("beside", in: other.token)
+            try await fixture.ana.send("before", in: fixture.token)
+            try await fixture.ana.send("poison", in: fixture.token)
+            try await fixture.ana.send("never yet", in: broken.token)
+            try await fixture.ana.send("after", in: fixture.token)
+            try await fixture.ana.send("beside", in: other.token)
 
             push.setUnavailable(false)
 
             try await push.waitForNotifications(3)
             #expect(
-                push.taken.filter { $0.about == fixture.token }.compactMap(\.body) == ["ann: before", "ann: after"]
+                push.taken.filter { $0.about == fixture.token }.compactMap(\.body) == ["ana: before", "ana: after"]
             )
-            #expect(push.taken.filter { $0.about == other.token }.compactMap(\.body) == ["ann: beside"])
+            #expect(push.taken.filter { $0.about == other.token }.compactMap(\.body) == ["ana: beside"])
             // A message on which push failed stays in the outbox for a retry.
             try await eventually { try await waiting(fixture) == 1 }
         }
@@ -212,7 +212,7 @@ import Wire
             let token = try #require(ConversationToken(fixture.token))
             let write = MessageWrite(
                 conversation: token,
-                sender: fixture.ann.id,
+                sender: fixture.ana.id,
                 clientMessageID: "1",
                 data: "without a signal",
                 mime: "text/plain",
@@ -223,7 +223,7 @@ import Wire
             )
             _ = try await writeShards.write(.message(write))
             try await push.waitForNotifications(1)
-            #expect(push.bodies == ["ann: without a signal"])
+            #expect(push.bodies == ["ana: without a signal"])
         }
     }
 

@@ -14,15 +14,15 @@ import Wire
     func events() async throws {
         try await withConversation(settings: Self.settings) { fixture in
             let (edited, deleted) = (
-                try await fixture.bob.send("one", in: fixture.token),
-                try await fixture.bob.send("two", in: fixture.token)
+                try await fixture.bo.send("one", in: fixture.token),
+                try await fixture.bo.send("two", in: fixture.token)
             )
-            try await fixture.bob.conversations.edit(edited.id, in: fixture.token, to: .init(data: "another"))
-            try await fixture.bob.conversations.react("👍", to: deleted.id, in: fixture.token)
-            try await fixture.bob.conversations.delete(deleted.id, in: fixture.token)
+            try await fixture.bo.conversations.edit(edited.id, in: fixture.token, to: .init(data: "another"))
+            try await fixture.bo.conversations.react("👍", to: deleted.id, in: fixture.token)
+            try await fixture.bo.conversations.delete(deleted.id, in: fixture.token)
             // A second deletion publishes no event.
-            try await fixture.bob.conversations.delete(deleted.id, in: fixture.token)
-            try await fixture.ann.conversations.delete(fixture.token)
+            try await fixture.bo.conversations.delete(deleted.id, in: fixture.token)
+            try await fixture.ana.conversations.delete(fixture.token)
 
             let id = fixture.conversation.id.rawValue
             let recalls = try await fixture.service.database.pool.all(
@@ -43,11 +43,11 @@ import Wire
     func deletedDuringDelivery() async throws {
         try await withConversation(settings: Self.settings) { fixture in
             let pool = fixture.service.database.pool
-            let said = try await fixture.bob.send("hello", in: fixture.token)
+            let said = try await fixture.bo.send("hello", in: fixture.token)
             let store = PushOutboxStore(database: pool, recalledBy: ["push"])
             let claimed = try await store.claim(by: "one", limit: 9, seconds: 60).values
             let delivered = try await NotableMessageStore(database: pool).messages(of: claimed).found
-            try await fixture.bob.conversations.delete(said.id, in: fixture.token)
+            try await fixture.bo.conversations.delete(said.id, in: fixture.token)
             // Simulates that push received the first recall before the message.
             try await pool.run("DELETE FROM event_outbox")
 
@@ -63,8 +63,8 @@ import Wire
     func editedBeforeDelivery() async throws {
         try await withConversation(settings: Self.settings) { fixture in
             let pool = fixture.service.database.pool
-            let said = try await fixture.bob.send("hello", in: fixture.token)
-            try await fixture.bob.conversations.edit(said.id, in: fixture.token, to: .init(data: "better"))
+            let said = try await fixture.bo.send("hello", in: fixture.token)
+            try await fixture.bo.conversations.edit(said.id, in: fixture.token, to: .init(data: "better"))
             try await pool.run("DELETE FROM event_outbox")
             let store = PushOutboxStore(database: pool, recalledBy: ["push"])
             let claimed = try await store.claim(by: "one", limit: 9, seconds: 60).values

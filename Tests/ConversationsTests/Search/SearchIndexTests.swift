@@ -14,7 +14,7 @@ import Wire
     func concurrency() async throws {
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(20)
-            for number in 0..<100 { try await fixture.bob.send("needle \(number)", in: tokens[number % 20]) }
+            for number in 0..<100 { try await fixture.bo.send("needle \(number)", in: tokens[number % 20]) }
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<3 { tasks.addTask { try await fixture.indexAll() } }
                 try await tasks.waitForAll()
@@ -60,13 +60,13 @@ import Wire
         try await withConversation { fixture in
             let pool = fixture.service.database.pool
             let tokens = try await fixture.manyConversations(10)
-            let before = try await fixture.bob.send("needle", in: fixture.token)
+            let before = try await fixture.bo.send("needle", in: fixture.token)
             // The trigger exists before the message that it affects.
             let bad = Message.ID(fixture.conversation.id, seq: before.seq + 1)
             try await fixture.fail(fault, bad)
-            let said = try await fixture.bob.send("needle", in: fixture.token)
+            let said = try await fixture.bo.send("needle", in: fixture.token)
             #expect(said.id == bad)
-            for token in [fixture.token] + tokens { try await fixture.bob.send("needle", in: token) }
+            for token in [fixture.token] + tokens { try await fixture.bo.send("needle", in: token) }
 
             let index = SearchIndex.forTests(pool, rest: 0)
             try await eventually(within: .seconds(120), "indexed") {
@@ -90,7 +90,7 @@ import Wire
                 return try await fixture.entries() == 13
             }
             #expect(try await fixture.failures().isEmpty)
-            #expect(try await fixture.ann.conversations.search("needle", limit: 100).items.count == 13)
+            #expect(try await fixture.ana.conversations.search("needle", limit: 100).items.count == 13)
         }
     }
 
@@ -99,8 +99,8 @@ import Wire
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(5)
             let hostile = String(repeating: "\u{FDFA}", count: 21_800)
-            for _ in 0..<11 { try await fixture.bob.send(hostile, in: fixture.token) }
-            for token in tokens { try await fixture.bob.send("needle", in: token) }
+            for _ in 0..<11 { try await fixture.bo.send(hostile, in: fixture.token) }
+            for token in tokens { try await fixture.bo.send("needle", in: token) }
 
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
@@ -110,10 +110,10 @@ import Wire
                         return try await fixture.stale().isEmpty
                     }
                 }
-                tasks.addTask { try await fixture.ann.conversations.delete(fixture.token) }
+                tasks.addTask { try await fixture.ana.conversations.delete(fixture.token) }
                 try await tasks.waitForAll()
             }
-            #expect(try await fixture.ann.conversations.search("needle").items.count == 5)
+            #expect(try await fixture.ana.conversations.search("needle").items.count == 5)
             #expect(try await fixture.failures().isEmpty)
         }
     }
@@ -202,7 +202,7 @@ extension ConversationFixture {
     func manyConversations(_ count: Int) async throws -> [String] {
         var tokens: [String] = []
         for number in 0..<count {
-            tokens.append(try await ann.conversations.create(.init(label: "\(number)", members: ["bob"])).token)
+            tokens.append(try await ana.conversations.create(.init(label: "\(number)", members: ["bo"])).token)
         }
         return tokens
     }

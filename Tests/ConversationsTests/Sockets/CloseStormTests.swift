@@ -20,16 +20,16 @@ import Wire
         let limit = transport == .polling ? Self.sockets * Self.rounds : Self.sockets
         let settings = ["SOCKETS_MAX_USER": "\(limit)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
         try await withSockets(settings: settings) { fixture in
-            let runs = ConversationDraft(label: "Runs", members: ["bob"])
-            let swims = ConversationDraft(label: "Swims", members: ["bob"])
+            let runs = ConversationDraft(label: "Runs", members: ["bo"])
+            let swims = ConversationDraft(label: "Swims", members: ["bo"])
             let tokens = [
-                fixture.fixture.token, try await fixture.ann.conversations.create(runs).token,
-                try await fixture.ann.conversations.create(swims).token,
+                fixture.fixture.token, try await fixture.ana.conversations.create(runs).token,
+                try await fixture.ana.conversations.create(swims).token,
             ]
-            let listener = try await fixture.socket(of: fixture.bob)
+            let listener = try await fixture.socket(of: fixture.bo)
             for round in 0..<Self.rounds {
                 let clients = try await open(transport, revision, fixture)
-                async let sending: Void = send("\(round)", in: tokens, by: fixture.ann)
+                async let sending: Void = send("\(round)", in: tokens, by: fixture.ana)
                 for client in clients { client.kill() }
                 try await sending
                 // Bo's socket is in the same rooms, and misses no message.
@@ -48,7 +48,7 @@ import Wire
         _ revision: Int,
         _ fixture: SocketFixture
     ) async throws -> [KilledClient] {
-        let (port, token) = (fixture.port, fixture.ann.token)
+        let (port, token) = (fixture.port, fixture.ana.token)
         return try await withThrowingTaskGroup(of: KilledClient.self) { tasks in
             for _ in 0..<Self.sockets {
                 tasks.addTask { try await .open(port: port, transport, revision: revision, token: token) }

@@ -12,7 +12,7 @@ import Wire
     /// Each event with a payload that is valid in the fixture; `CHAT`, `MESSAGE` and `DIRECT` stand for ids.
     static let events: [(name: String, payload: String)] = [
         ("chats/list", "{}"),
-        ("chats/create", #"{"members":["bob"],"whiteList":null,"meta":{"name":"x"}}"#),
+        ("chats/create", #"{"members":["bo"],"whiteList":null,"meta":{"name":"x"}}"#),
         ("chats/join", #"{"chatId":CHAT}"#),
         ("chats/detail", #"{"chatId":CHAT}"#),
         ("chats/addMember", #"{"chatId":CHAT,"userId":"cat"}"#),
@@ -29,7 +29,7 @@ import Wire
         ("chats/unblock", #"{"chatId":DIRECT}"#),
         ("chats/typing", #"{"chatId":CHAT}"#),
         ("messages/create", #"{"chatId":CHAT,"data":"hello","mime":"text/plain","encoding":"utf8","meta":{"m":1}}"#),
-        ("messages/sendDirect", #"{"userId":"bob","data":"hello"}"#),
+        ("messages/sendDirect", #"{"userId":"bo","data":"hello"}"#),
         ("messages/list", #"{"chatId":CHAT,"page":0,"count":5,"before":4000000000}"#),
         ("messages/markAsRead", #"{"messageId":MESSAGE}"#),
         ("messages/markAllAsReadBefore", #"{"chatId":CHAT,"before":4000000000.5}"#),
@@ -41,7 +41,7 @@ import Wire
         ("messages/sync", #"{"chatId":CHAT,"afterSeq":0}"#),
         ("devices/updatePushToken", #"{"pushToken":"<a b>c","platform":"gcm"}"#),
         ("devices/setBadge", #"{"badge":3}"#),
-        ("users/updateMeta", #"{"meta":{"name":"Ann"}}"#),
+        ("users/updateMeta", #"{"meta":{"name":"Ana"}}"#),
         ("chats/leave", #"{"chatId":CHAT}"#),
     ]
 
@@ -54,9 +54,9 @@ import Wire
     @Test("Every event is answered under each of its names")
     func names() async throws {
         try await withSockets { fixture in
-            let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
+            let message = try await fixture.ana.send("first", in: fixture.fixture.token).id
             let direct = try await fixture.direct()
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             for event in Self.events {
                 let answer = try await socket.ask(event.name, filled(event.payload, fixture, message, direct))
                 #expect(answer.code == 200, "\(event.name) \(answer)")
@@ -81,8 +81,8 @@ import Wire
             let socket = try await fixture.stranger()
             try await socket.say("chats/list")
             #expect(try await socket.event("chats/list").code == 498)
-            try await socket.say("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#)
-            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
+            try await socket.say("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#)
+            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ana")
             try await socket.say("chats/list", nil)
             #expect(try await socket.event("chats/list")["chats"].array.count == 1)
         }
@@ -91,7 +91,7 @@ import Wire
     @Test("An unknown event gets code 497")
     func unknownEvent() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             #expect(try await socket.ask("chats/explode").code == 497)
             try await socket.say("chats/explode")
             #expect(try await socket.ask("chats/list").code == 200)
@@ -105,7 +105,7 @@ import Wire
     )
     func invalidPayload(_ event: String) async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             let deep =
                 #"{"chatId":\#(fixture.chat),"meta":\#(String(repeating: "[", count: 65))1\#(String(repeating: "]", count: 65))}"#
             let before = try await fixture.rows()
@@ -136,14 +136,14 @@ import Wire
         "chats/unsubscribe", "chats/typing", "users/updateMeta",
     ]
 
-    @Test("A user who is not a member gets code 495")
+    @Test("A stranger gets code 495 for every event of a chat or message")
     func nonMember() async throws {
         try await withSockets { fixture in
-            let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
+            let message = try await fixture.ana.send("first", in: fixture.fixture.token).id
             let direct = try await fixture.direct()
             let eve = try await fixture.socket(of: fixture.eve)
             let foreigner = try await fixture.socket(
-                of: fixture.fixture.person("ann", application: RoostApplication.id)
+                of: fixture.fixture.person("ana", application: RoostApplication.id)
             )
             for event in Self.events where event.payload.contains("CHAT") || event.payload.contains("MESSAGE") {
                 for socket in [eve, foreigner] {
@@ -158,14 +158,14 @@ import Wire
     func groupOnly() async throws {
         try await withSockets { fixture in
             let direct = try await fixture.direct()
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             for (event, more) in [
-                ("chats/leave", ""), ("chats/kick", #","userId":"bob""#), ("chat/kick", #","userId":"bob""#),
+                ("chats/leave", ""), ("chats/kick", #","userId":"bo""#), ("chat/kick", #","userId":"bo""#),
                 ("chats/addMember", #","userId":"cat""#), ("chats/whiteList/update", #","whiteList":[]"#),
             ] {
                 #expect(try await socket.ask(event, #"{"chatId":\#(direct)\#(more)}"#).code == 480, "\(event)")
             }
-            let create = #"{"type":"direct","members":["bob"],"whiteList":[]}"#
+            let create = #"{"type":"direct","members":["bo"],"whiteList":[]}"#
             #expect(try await socket.ask("chats/create", create).code == 480)
             // A block is possible only in a direct chat.
             #expect(try await socket.ask("chats/block", #"{"chatId":\#(fixture.chat)}"#).code == 497)
@@ -175,7 +175,7 @@ import Wire
     @Test("Metadata above the size limit gets code 460")
     func metaLimit() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             let meta = #""meta":{"a":"\#(String(repeating: "x", count: 5_113))"}"#
             for (event, more) in [
                 ("chats/create", ""), ("chats/updateMeta", #","chatId":\#(fixture.chat)"#),
@@ -188,14 +188,14 @@ import Wire
         }
     }
 
-    @Test("A member who is not an admin gets code 403")
+    @Test("A member without admin rights gets code 403")
     func forbidden() async throws {
         try await withSockets { fixture in
-            let bob = try await fixture.socket(of: fixture.bob)
-            let kick = #"{"chatId":\#(fixture.chat),"userId":"ann"}"#
-            #expect(try await bob.ask("chats/kick", kick).code == 403)
+            let bo = try await fixture.socket(of: fixture.bo)
+            let kick = #"{"chatId":\#(fixture.chat),"userId":"ana"}"#
+            #expect(try await bo.ask("chats/kick", kick).code == 403)
             let list = #"{"chatId":\#(fixture.chat),"whiteList":[]}"#
-            #expect(try await bob.ask("chats/whiteList/update", list).code == 403)
+            #expect(try await bo.ask("chats/whiteList/update", list).code == 403)
         }
     }
 

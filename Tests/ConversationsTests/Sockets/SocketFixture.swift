@@ -9,8 +9,8 @@ struct SocketFixture: Sendable {
     let fixture: ConversationFixture
     let port: Int
 
-    var ann: Person { fixture.ann }
-    var bob: Person { fixture.bob }
+    var ana: Person { fixture.ana }
+    var bo: Person { fixture.bo }
     var eve: Person { fixture.eve }
     /// The chat's id.
     var chat: Int64 { fixture.conversation.id.rawValue }
@@ -27,13 +27,13 @@ struct SocketFixture: Sendable {
 
     /// Creates a direct chat of Ana and Bo.
     func direct() async throws -> Int64 {
-        try await ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct")).id.rawValue
+        try await ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct")).id.rawValue
     }
 }
 
 func withSockets(
     settings: [String: String] = [:],
-    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
+    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bo"]),
     _ body: (SocketFixture) async throws -> Void
 ) async throws {
     try await withConversation(settings: settings, draft) { fixture in

@@ -13,7 +13,7 @@ import Wire
         + "upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
     private func route(_ fixture: SocketFixture, _ path: String) -> String {
-        "GET \(path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.ann.token)\r\n\r\n"
+        "GET \(path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.ana.token)\r\n\r\n"
     }
 
     /// The gateway reuses connections in this way.
@@ -89,7 +89,7 @@ import Wire
                         while try await tunnel.bytes(1_024) != nil {}
                         ended.change { $0.append("tunnel") }
                     }
-                    let token = sockets.ann.token
+                    let token = sockets.ana.token
                     let isIn = SharedValue(false)
                     clients.addTask {
                         let socket = try await SocketClient(port: port, auth: #"{"token":"\#(token)"}"#)

@@ -11,18 +11,18 @@ import Wire
     func authenticateResponse() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.stranger()
-            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#)
+            let answer = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#)
 
             #expect(answer.code == 200)
             #expect(answer["serial"].string?.isEmpty == false)
             #expect(answer["platform"] == .null)
             #expect(answer["status"].string == "unregistered")
-            #expect(answer["owner"]["serial"].string == "ann")
+            #expect(answer["owner"]["serial"].string == "ana")
             #expect(answer["owner"]["meta"] == .null)
             #expect(answer["owner"]["devices"].array.map(\.["id"]) == [answer["id"]])
 
             // A device that signs in again is not registered twice.
-            let again = try await fixture.socket(of: fixture.ann).ask("users/updateMeta", #"{"meta":null}"#)
+            let again = try await fixture.socket(of: fixture.ana).ask("users/updateMeta", #"{"meta":null}"#)
             #expect(again["devices"].array.count == 1)
         }
     }
@@ -32,7 +32,7 @@ import Wire
         try await withSockets { fixture in
             let keys = fixture.fixture.auth.keys
             let login = keys.openSession(
-                of: fixture.ann.id,
+                of: fixture.ana.id,
                 session: "first",
                 device: "phone",
                 platform: "ios_sandbox",
@@ -61,7 +61,7 @@ import Wire
 
             // A later login on the device replaces the registration; without a token it removes it.
             let second = keys.openSession(
-                of: fixture.ann.id,
+                of: fixture.ana.id,
                 session: "second",
                 device: "phone",
                 platform: "gcm",
@@ -71,7 +71,7 @@ import Wire
             #expect(later["pushToken"].string == "EF56")
             #expect(later["platform"].string == "gcm")
             #expect(later["id"] == answer["id"])
-            let third = keys.openSession(of: fixture.ann.id, session: "third", device: "phone")
+            let third = keys.openSession(of: fixture.ana.id, session: "third", device: "phone")
             let last = try await device(third)
             #expect(last["status"].string == "unregistered")
             #expect(last["pushToken"] == .null)
@@ -82,40 +82,40 @@ import Wire
     func privateDevice() async throws {
         try await withSockets { fixture in
             let login = fixture.fixture.auth.keys.openSession(
-                of: fixture.ann.id,
+                of: fixture.ana.id,
                 device: "phone",
                 platform: "gcm",
                 pushToken: "secret-token"
             )
-            let ann = try await fixture.stranger()
-            #expect(try await ann.ask("authenticate", #"{"authToken":"\#(login)"}"#).code == 200)
-            let changed = try await ann.ask("devices/updateMeta", #"{"meta":{"color":"secret-red"}}"#)
+            let ana = try await fixture.stranger()
+            #expect(try await ana.ask("authenticate", #"{"authToken":"\#(login)"}"#).code == 200)
+            let changed = try await ana.ask("devices/updateMeta", #"{"meta":{"color":"secret-red"}}"#)
             #expect(changed["meta"]["color"].string == "secret-red")
             #expect(changed["owner"]["devices"][0]["meta"]["color"].string == "secret-red")
-            #expect(try await ann.ask("devices/updateMeta", #"{"meta":7}"#).code == 497)
-            #expect(try await ann.ask("devices/updateMeta").code == 497)
+            #expect(try await ana.ask("devices/updateMeta", #"{"meta":7}"#).code == 497)
+            #expect(try await ana.ask("devices/updateMeta").code == 497)
 
-            let bob = try await fixture.socket(of: fixture.bob)
-            let sent = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"hello"}"#)
+            let bo = try await fixture.socket(of: fixture.bo)
+            let sent = try await ana.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"hello"}"#)
             #expect(sent.code == 200)
             for answer in [
-                try await bob.event("message"), try await bob.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#),
-                try await bob.ask("messages/list", #"{"chatId":\#(fixture.chat)}"#), try await bob.ask("chats/list"),
-                try await bob.ask("users/updateMeta", #"{"meta":null}"#),
+                try await bo.event("message"), try await bo.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#),
+                try await bo.ask("messages/list", #"{"chatId":\#(fixture.chat)}"#), try await bo.ask("chats/list"),
+                try await bo.ask("users/updateMeta", #"{"meta":null}"#),
             ] {
                 #expect(!"\(answer)".contains("secret"), "\(answer)")
                 #expect(!"\(answer)".contains(login), "\(answer)")
             }
-            #expect(try await ann.ask("devices/updateMeta", #"{"meta":null}"#)["meta"] == .null)
+            #expect(try await ana.ask("devices/updateMeta", #"{"meta":null}"#)["meta"] == .null)
         }
     }
 
     @Test("The connect payload can sign a user in")
     func connectPayload() async throws {
         try await withSockets { fixture in
-            let socket = try await SocketClient(port: fixture.port, auth: #"{"token":"\#(fixture.ann.token)"}"#)
+            let socket = try await SocketClient(port: fixture.port, auth: #"{"token":"\#(fixture.ana.token)"}"#)
             #expect(try await socket.reply().hasPrefix("40{"))
-            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
+            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ana")
             #expect(try await socket.ask("chats/list")["chats"].array.count == 1)
         }
     }
@@ -123,7 +123,7 @@ import Wire
     @Test("A header field can sign a user in", arguments: ["authorization", "x-diuit-session-token"])
     func headerField(_ name: String) async throws {
         try await withSockets { fixture in
-            let value = name == "authorization" ? "Bearer \(fixture.ann.token)" : fixture.ann.token
+            let value = name == "authorization" ? "Bearer \(fixture.ana.token)" : fixture.ana.token
             let field = try #require(HTTPField.Name(name))
             let socket = try await SocketClient(port: fixture.port, headers: [field: value])
             #expect(try await socket.event("authenticate").code == 200)
@@ -137,7 +137,7 @@ import Wire
             let socket = try await fixture.stranger()
             #expect(try await socket.ask("authenticate", #"{"authToken":"rubbish"}"#).code == 403)
             // The client may try again.
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#).code == 200)
 
             for socket in [
                 try await SocketClient(port: fixture.port, auth: #"{"token":"rubbish"}"#),
@@ -182,7 +182,7 @@ import Wire
             let began = ContinuousClock.now
             let silent = try await fixture.stranger()
             let failing = try await fixture.stranger()
-            let signedIn = try await fixture.socket(of: fixture.ann)
+            let signedIn = try await fixture.socket(of: fixture.ana)
             #expect(try await failing.ask("authenticate", #"{"authToken":"x"}"#).code == 403)
 
             try await silent.end()
@@ -196,9 +196,9 @@ import Wire
     @Test("The end of a session closes its sockets")
     func sessionEnd() async throws {
         try await withSockets { fixture in
-            let token = try await fixture.fixture.auth.keys.token(for: fixture.ann.id, session: "session-1")
+            let token = try await fixture.fixture.auth.keys.token(for: fixture.ana.id, session: "session-1")
             let socket = try await SocketClient(port: fixture.port, auth: #"{"token":"\#(token)"}"#)
-            let other = try await fixture.socket(of: fixture.ann)
+            let other = try await fixture.socket(of: fixture.ana)
             #expect(try await socket.event("authenticate").code == 200)
 
             let began = ContinuousClock.now
@@ -218,7 +218,7 @@ import Wire
     @Test("A rejected credential has a stable code name")
     func codeNames() async throws {
         try await withSockets { fixture in
-            let expired = try await fixture.fixture.auth.keys.token(for: fixture.ann.id, lifetime: -1)
+            let expired = try await fixture.fixture.auth.keys.token(for: fixture.ana.id, lifetime: -1)
             for (token, name) in [("rubbish", "invalid_token"), (expired, "token_expired")] {
                 let socket = try await fixture.stranger()
                 let refusal = try await socket.ask("authenticate", #"{"authToken":"\#(token)"}"#)
@@ -237,14 +237,14 @@ import Wire
     func sessionExpiry() async throws {
         try await withSockets { fixture in
             let keys = fixture.fixture.auth.keys
-            let short = keys.openSession(of: fixture.ann.id, device: "ann.device.0", lifetime: 10)
-            let long = keys.openSession(of: fixture.ann.id, device: "ann.device.1")
+            let short = keys.openSession(of: fixture.ana.id, device: "ana.device.0", lifetime: 10)
+            let long = keys.openSession(of: fixture.ana.id, device: "ana.device.1")
             let socket = try await fixture.stranger()
             let answer = try await socket.ask("authenticate", #"{"authToken":"\#(short)"}"#)
-            #expect(answer["serial"].string == "ann.device.0")
+            #expect(answer["serial"].string == "ana.device.0")
             let field = try #require(HTTPField.Name("x-diuit-session-token"))
             let lasting = try await SocketClient(port: fixture.port, headers: [field: long])
-            #expect(try await lasting.event("authenticate")["serial"].string == "ann.device.1")
+            #expect(try await lasting.event("authenticate")["serial"].string == "ana.device.1")
 
             try await socket.end()
 
@@ -258,13 +258,13 @@ import Wire
     func renewedCredential() async throws {
         try await withSockets(settings: ["SOCKETS_MAX_USER": "1"]) { fixture in
             let keys = fixture.fixture.auth.keys
-            let short = keys.openSession(of: fixture.ann.id, session: "old", device: "d", lifetime: 10)
+            let short = keys.openSession(of: fixture.ana.id, session: "old", device: "d", lifetime: 10)
             let socket = try await fixture.stranger()
             #expect(try await socket.ask("authenticate", #"{"authToken":"\#(short)"}"#).code == 200)
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#).code == 200)
             // Neither the expiry nor the revocation of the old session affects this socket.
             let other = try await fixture.stranger()
-            let same = keys.openSession(of: fixture.bob.id, session: "other", device: "d", lifetime: 11)
+            let same = keys.openSession(of: fixture.bo.id, session: "other", device: "d", lifetime: 11)
             #expect(try await other.ask("authenticate", #"{"authToken":"\#(same)"}"#).code == 200)
             keys.revoke("old")
             try await other.end()
@@ -275,10 +275,10 @@ import Wire
     @Test("A socket that presents a newer credential continues to receive events")
     func newerCredential() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.bob)
-            let again = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bob.token)"}"#)
+            let socket = try await fixture.socket(of: fixture.bo)
+            let again = try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bo.token)"}"#)
             #expect(again.code == 200)
-            try await fixture.ann.send("hello", in: fixture.fixture.token)
+            try await fixture.ana.send("hello", in: fixture.fixture.token)
             #expect(try await socket.event("message")["data"].string == "hello")
         }
     }
@@ -286,12 +286,12 @@ import Wire
     @Test("The number of sockets of a user is limited")
     func socketLimit() async throws {
         try await withSockets(settings: ["SOCKETS_MAX_USER": "2"]) { fixture in
-            let first = try await fixture.socket(of: fixture.ann)
-            _ = try await fixture.socket(of: fixture.ann)
+            let first = try await fixture.socket(of: fixture.ana)
+            _ = try await fixture.socket(of: fixture.ana)
             let third = try await fixture.stranger()
-            let credential = #"{"authToken":"\#(fixture.ann.token)"}"#
+            let credential = #"{"authToken":"\#(fixture.ana.token)"}"#
             #expect(try await third.ask("authenticate", credential).code == 429)
-            #expect(try await fixture.socket(of: fixture.bob).ask("chats/list").code == 200)
+            #expect(try await fixture.socket(of: fixture.bo).ask("chats/list").code == 200)
 
             // A closed socket no longer counts.
             try await first.send("1")
@@ -319,7 +319,7 @@ import Wire
             // Clients on the same machine are not counted.
             for _ in 0..<3 { _ = try await fixture.stranger() }
 
-            #expect(try await first.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
+            #expect(try await first.ask("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#).code == 200)
             _ = try await socket("2001:db8::5")
         }
     }
@@ -327,7 +327,7 @@ import Wire
     @Test("A client that leaves the namespace is disconnected, signed in or not", .timeLimit(.minutes(2)))
     func leavingTheNamespace() async throws {
         try await withSockets { fixture in
-            for socket in [try await fixture.stranger(), try await fixture.socket(of: fixture.ann)] {
+            for socket in [try await fixture.stranger(), try await fixture.socket(of: fixture.ana)] {
                 try await socket.send("41")
                 try await socket.end()
             }
@@ -349,7 +349,7 @@ import Wire
     func rateLimit() async throws {
         try await withSockets(settings: ["RATE_SOCKET": "1"]) { fixture in
             let began = ContinuousClock.now
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             var codes: [Int?] = []
             while codes.last != 429, codes.count < 200 {
                 codes.append(try await socket.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#).code)
@@ -368,7 +368,7 @@ import Wire
             let socket = try await fixture.stranger()
             await #expect(throws: SocketClient.Refused.self) { _ = try await socket.ask("authenticate", large) }
 
-            let signedIn = try await fixture.socket(of: fixture.ann)
+            let signedIn = try await fixture.socket(of: fixture.ana)
             let text = String(repeating: "x", count: 70_000)
             let answer = try await signedIn.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"\#(text)"}"#)
             #expect(answer.code == 497)
@@ -385,9 +385,9 @@ import Wire
     @Test("A signed-in socket cannot change its user")
     func oneUser() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bob.token)"}"#).code == 403)
-            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#).code == 200)
+            let socket = try await fixture.socket(of: fixture.ana)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.bo.token)"}"#).code == 403)
+            #expect(try await socket.ask("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#).code == 200)
             #expect(try await socket.ask("chats/list").code == 200)
         }
     }
