@@ -98,7 +98,7 @@ import Testing
                 }
                 seen.append(numbers)
             }
-            // Each round has seven numbers. Only the moving member receives the fourth; it misses the sixth, sent while it was out.
+            // Each round has seven numbers. Only the moving member receives the fourth, and it misses the sixth.
             #expect(seen[0] == (1...21).filter { $0 % 7 != 6 })
             #expect(seen[1] == (1...21).filter { $0 % 7 != 4 })
         }

@@ -3,7 +3,7 @@ import NIOCore
 
 /// An event loop without a thread: a test controls its time and runs its tasks.
 ///
-/// `inEventLoop` is true only while the loop runs a task, so that work for another loop is submitted as from another thread.
+/// `inEventLoop` is true only while the loop runs a task, so work for another loop is submitted as from another thread.
 final class ScheduledLoop: EventLoop, @unchecked Sendable {
     // Unchecked: only one thread uses a loop at a time.
 
