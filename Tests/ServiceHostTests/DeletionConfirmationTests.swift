@@ -145,7 +145,7 @@ private struct DeletingService: SuiteService {
     static let defaultPort = 0
     static let migrations = [
         EventOutbox.migration("V0001_create_event_outbox"), EventConsumer.migration("V0002_create_event_inbox"),
-        DeletionConfirmations.migration("V0003_create_erasures"),
+        DeletionConfirmations.migration("V0003_create_unconfirmed_deletions"),
         Migration(name: "V0004_create_names", sql: Array("CREATE TABLE names (name text PRIMARY KEY)".utf8)),
         Migration(name: "V0005_create_things", sql: Array("CREATE TABLE things (application_id text, thing int)".utf8)),
     ]
