@@ -9,9 +9,10 @@ import Wire
 
 @testable import AuthServer
 
-/// The archive of everything that is kept of somebody, as a program that nobody here wrote reads it.
-@Suite struct ExportTests {
-    @Test func completeArchive() async throws {
+/// The archive of everything that the services store of a user, read with an independent unzip.
+@Suite("Export of user data") struct ExportTests {
+    @Test("The archive has the files of auth and of every service")
+    func completeArchive() async throws {
         let exportService = FakeExportService()
         try await withExports(of: exportService) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
@@ -39,14 +40,14 @@ import Wire
             #expect(
                 files["photos/profile.json"].map { String(decoding: $0, as: UTF8.self) } == #"{"of":"\#(ada.userId)"}"#
             )
-            // Taking everything along is something that one may want to know of.
+            // The user can see in the audit that the data was exported.
             let audit = String(decoding: try #require(files["account/audit.json"]), as: UTF8.self)
             #expect(audit.contains("account.exported") && audit.contains("login.succeeded"))
         }
     }
 
-    /// No secret of anybody's is in it, nor what is made of one.
-    @Test func noSecrets() async throws {
+    @Test("The archive has no secrets and no hashes of them")
+    func noSecrets() async throws {
         try await withExports(of: FakeExportService()) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
             let archive = try await Unzipped(try await auth.export(ada).body)
@@ -56,16 +57,18 @@ import Wire
         }
     }
 
-    @Test func unavailableService() async throws {
+    @Test("An export fails while a service is unavailable, and releases its slot")
+    func unavailableService() async throws {
         try await withExports(of: FakeExportService(isBroken: true)) { auth in
             let ada = try await auth.signUp("ada")
             await #expect(throws: APIError.self) { try await auth.export(ada) }
-            // What was taken for it is given back.
+            // The second attempt fails in the same way, because the first one released its slot.
             await #expect(throws: APIError.self) { try await auth.export(ada) }
         }
     }
 
-    @Test func limits() throws {
+    @Test("A user runs one export at a time, and an instance a limited number")
+    func limits() throws {
         let exportLimit = ExportLimit(capacity: 2)
         func user(_ name: String) -> User.ID { User.ID(application: RoostApplication.id, user: name) }
         var ada: ExportLimit.Slot? = try exportLimit.take(user("ada"))
@@ -82,7 +85,8 @@ import Wire
         withExtendedLifetime(bo) {}
     }
 
-    @Test func applicationUsers() async throws {
+    @Test("A user of an application cannot export")
+    func applicationUsers() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let answer = try await acme.request(.get, "/auth/me/export", session: session)
@@ -91,7 +95,7 @@ import Wire
     }
 }
 
-/// A service that keeps something, as auth meets it.
+/// A service with two files of the user, with the framing of the export protocol.
 private struct FakeExportService: Transport {
     static let picture = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
 

@@ -7,9 +7,10 @@ import Wire
 
 @testable import AuthServer
 
-/// What `roost admin` asks of auth.
-@Suite struct OperatorTests {
-    @Test func disable() async throws {
+/// The routes for `roost admin`.
+@Suite("Operator commands") struct OperatorTests {
+    @Test("A disabled account cannot sign in or use its tokens until it is enabled again")
+    func disable() async throws {
         try await withAuth { auth in
             let (ada, roost) = (try await auth.signUp("ada"), try auth.asOperator)
             _ = try await roost.disable("ADA")
@@ -19,7 +20,7 @@ import Wire
             #expect(try await auth.refresh(ada.refreshToken).status == 401)
             let refused = try await auth.login("ada")
             #expect(refused.status == 403 && refused.problem?.code == "account_disabled")
-            // Who does not know the password learns nothing of it.
+            // A client without the password does not learn that the account is disabled.
             #expect(try await auth.login("ada", password: "wrong, of course").status == 401)
             #expect(try await roost.account("ada").disabledAt != nil)
 
@@ -30,7 +31,8 @@ import Wire
         }
     }
 
-    @Test func concurrentSignIns() async throws {
+    @Test("Sign-ins while an account is disabled leave no session")
+    func concurrentSignIns() async throws {
         try await withAuth { auth in
             let (ada, roost) = (try await auth.signUp("ada"), try auth.asOperator)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -42,7 +44,8 @@ import Wire
         }
     }
 
-    @Test func findByPrefix() async throws {
+    @Test("Accounts are found by the start of the name, page by page, without anonymous ones")
+    func findByPrefix() async throws {
         try await withAuth { auth in
             let roost = try auth.asOperator
             for name in ["anna", "Annabel", "ann%", "bo"] { _ = try await auth.register(name) }
@@ -57,7 +60,8 @@ import Wire
         }
     }
 
-    @Test func show() async throws {
+    @Test("An account is shown by name or id in any case")
+    func show() async throws {
         try await withAuth { auth in
             let (ada, roost) = (try await auth.signUp("ada", device: "phone"), try auth.asOperator)
             _ = try await roost.grantAdministration(to: "ada")
@@ -72,7 +76,8 @@ import Wire
         }
     }
 
-    @Test func sessions() async throws {
+    @Test("Ends one session or all sessions of an account")
+    func sessions() async throws {
         try await withAuth { auth in
             let (ada, roost) = (try await auth.signUp("ada", device: "phone"), try auth.asOperator)
             let laptop = try await auth.signIn("ada", device: "laptop")
@@ -90,7 +95,8 @@ import Wire
         }
     }
 
-    @Test func deleteAccount() async throws {
+    @Test("The operator deletes an account without its password")
+    func deleteAccount() async throws {
         try await withAuth { auth in
             let (ada, roost) = (try await auth.signUp("ada"), try auth.asOperator)
             _ = try await roost.deleteAccount("ada")
@@ -99,7 +105,8 @@ import Wire
         }
     }
 
-    @Test func keysAndApplications() async throws {
+    @Test("Keys rotate, and all applications are listed")
+    func keysAndApplications() async throws {
         try await withAuth { auth in
             let roost = try auth.asOperator
             let before = try await roost.keys()
@@ -112,7 +119,8 @@ import Wire
         }
     }
 
-    @Test func operatorOnly() async throws {
+    @Test("Another service may use none of the operator's routes")
+    func operatorOnly() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let photos = AuthClient(try auth.service.peerClient("photos", callee: "auth"))

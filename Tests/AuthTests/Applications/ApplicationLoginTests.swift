@@ -7,8 +7,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct ApplicationLoginTests {
-    @Test func signIn() async throws {
+@Suite("Sign-in to applications") struct ApplicationLoginTests {
+    @Test("A token of the account server signs a user in")
+    func signIn() async throws {
         try await withCustomer { acme in
             let claims = acme.claims("ada@example.com", nonce: try await acme.nonce())
             let answer = try await acme.login(try acme.token(claims), device: "ada.device.0")
@@ -25,7 +26,8 @@ import Wire
         }
     }
 
-    @Test func subjects() async throws {
+    @Test("A user id is any text of up to 255 characters and comes back unchanged")
+    func subjects() async throws {
         try await withCustomer { acme in
             let names = [
                 "1", "ada", "+49 30 1234", "é", "e\u{301}", "a/b?c#d", " ", "\u{1F469}\u{200D}\u{1F4BB}", "\u{1}",
@@ -40,8 +42,9 @@ import Wire
         }
     }
 
-    /// "é" in one scalar and in two are one to a String, and may be two people to a customer.
-    @Test func lookalikeSubjects() async throws {
+    /// The precomposed and the decomposed form of a letter are equal as String, but two users of a customer.
+    @Test("Ids that differ only in Unicode normalization are different users")
+    func lookalikeSubjects() async throws {
         try await withCustomer { acme in
             let one = try await acme.signIn("é")
             let other = try await acme.signIn("e\u{301}")
@@ -53,7 +56,8 @@ import Wire
         }
     }
 
-    @Test func singleUseNonce() async throws {
+    @Test("A nonce signs in once")
+    func singleUseNonce() async throws {
         try await withCustomer { acme in
             let nonce = try await acme.nonce()
             let token = try acme.token(acme.claims("ada", nonce: nonce))
@@ -66,7 +70,8 @@ import Wire
         }
     }
 
-    @Test func concurrentLogins() async throws {
+    @Test("Of concurrent logins with one token at two instances, one succeeds")
+    func concurrentLogins() async throws {
         try await withTwoAuths { first, second in
             let acme = try await first.customer(by: try await first.administrator().jwt)
             for _ in 0..<5 {
@@ -86,8 +91,8 @@ import Wire
         }
     }
 
-    /// A login that fails for another reason leaves the nonce for the next try.
-    @Test func rejectedTokenKeepsNonce() async throws {
+    @Test("A login that fails for another reason does not use the nonce up")
+    func rejectedTokenKeepsNonce() async throws {
         try await withCustomer { acme in
             let nonce = try await acme.nonce()
             var claims = acme.claims("ada", nonce: nonce)
@@ -97,7 +102,8 @@ import Wire
         }
     }
 
-    @Test func nonceScope() async throws {
+    @Test("A nonce is valid for its application, for ten minutes")
+    func nonceScope() async throws {
         let clock = TestClock()
         try await withCustomer(clock: clock) { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
@@ -117,7 +123,8 @@ import Wire
         }
     }
 
-    @Test func applicationHeaders() async throws {
+    @Test("The application's id and key are required and must match")
+    func applicationHeaders() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let headers: [(HTTPFields, String)] = [
@@ -137,14 +144,15 @@ import Wire
                 let login = try await acme.auth.service.send(.post, "/1/auth/login", body: body, headers: fields)
                 #expect(login.status == 403 && login.problem?.code == code)
             }
-            // The token of one application is nothing to another.
+            // A token of one application is invalid for another.
             let elsewhere = try await acme.auth.service.send(.post, "/1/auth/login", body: body, headers: other.headers)
             #expect(elsewhere.status == 401)
             #expect(try await acme.login(token).status == 200)
         }
     }
 
-    @Test func invalidFields() async throws {
+    @Test("An invalid field is a 400 that names it")
+    func invalidFields() async throws {
         try await withCustomer { acme in
             let token = try acme.token(acme.claims("ada", nonce: try await acme.nonce()))
             let changes: [(String, JSONValue?, String)] = [

@@ -11,8 +11,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct ApplicationSessionTests {
-    @Test func lifetime() async throws {
+@Suite("Sessions of applications") struct ApplicationSessionTests {
+    @Test("A session lives as long as its token says, however long it is idle")
+    func lifetime() async throws {
         let clock = TestClock()
         try await withCustomer(settings: ["SESSION_IDLE_DAYS": "1"], clock: clock) { acme in
             let brief = try await acme.signIn("ada", device: "phone", lifetime: 60, now: clock.now)
@@ -22,7 +23,7 @@ import Wire
             #expect(last.status == 200, "\(last.text)")
             clock.advance(seconds: 1)
             #expect(try await acme.status(of: brief) == 403)
-            // Not refreshed for longer than other sessions live without it.
+            // Idle for longer than other sessions may be.
             clock.advance(seconds: 399 * 86_400)
             let listed = try await acme.request(.get, "/auth/sessions", session: endless)
             #expect(listed.status == 200)
@@ -30,7 +31,8 @@ import Wire
         }
     }
 
-    @Test func sameDevice() async throws {
+    @Test("A sign-in on a device ends that user's earlier session there")
+    func sameDevice() async throws {
         try await withCustomer { acme in
             let first = try await acme.signIn("ada", device: "phone")
             let laptop = try await acme.signIn("ada", device: "laptop")
@@ -47,7 +49,8 @@ import Wire
         }
     }
 
-    @Test func concurrentLogins() async throws {
+    @Test("Of concurrent sign-ins on one device, one session stays")
+    func concurrentLogins() async throws {
         try await withCustomer { acme in
             let sessions = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { try await acme.signIn("ada", device: "phone") } }
@@ -58,7 +61,8 @@ import Wire
         }
     }
 
-    @Test func logout() async throws {
+    @Test("A user ends one session, all others, or the current one")
+    func logout() async throws {
         try await withCustomer { acme in
             let phone = try await acme.signIn("ada", device: "phone")
             let laptop = try await acme.signIn("ada", device: "laptop")
@@ -96,8 +100,8 @@ import Wire
         }
     }
 
-    /// Whoever reads the whole database has no session by it.
-    @Test func storedAsHash() async throws {
+    @Test("The database has no session token, only its hash")
+    func storedAsHash() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let rows = try await acme.auth.service.database.pool.all("SELECT sessions::text AS text FROM sessions") {
@@ -108,7 +112,8 @@ import Wire
         }
     }
 
-    @Test func sameUserID() async throws {
+    @Test("The same user id in two applications is two users")
+    func sameUserID() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let one = try await acme.signIn("ada", device: "phone")
@@ -125,7 +130,8 @@ import Wire
         }
     }
 
-    @Test func noAccountRoutes() async throws {
+    @Test("A session of an application reaches no account, not even one with the same id")
+    func noAccountRoutes() async throws {
         try await withCustomer { acme in
             let root = try await acme.auth.signIn("root")
             let session = try await acme.signIn(root.userId)
@@ -138,7 +144,8 @@ import Wire
         }
     }
 
-    @Test func lookupByHash() async throws {
+    @Test("A service looks sessions up by the hash of their token, at most 100 at once")
+    func lookupByHash() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada", device: "phone")
             let source = HTTPCredentialSource(auth: try acme.auth.service.peerClient("gateway", callee: "auth"))
@@ -172,7 +179,8 @@ import Wire
         }
     }
 
-    @Test func events() async throws {
+    @Test("Device registrations, session ends and user deletions are published in order")
+    func events() async throws {
         let push = EventRecorder(callee: "push")
         let peers = PeerServices.with(["push": push.client])
         let settings = [
@@ -206,7 +214,8 @@ import Wire
         }
     }
 
-    @Test func expiryEvent() async throws {
+    @Test("A session that expires publishes its end")
+    func expiryEvent() async throws {
         let push = EventRecorder(callee: "push")
         let clock = TestClock()
         let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "session.ended=push"]
@@ -221,7 +230,7 @@ import Wire
             _ = try await acme.signIn("ada", device: "phone", lifetime: 60, now: clock.now)
             clock.advance(seconds: 61)
 
-            // One that starts tidies up first.
+            // An instance runs the retention when it starts.
             try await TestService.with(
                 AuthService.self,
                 over: service.database,

@@ -10,9 +10,10 @@ import Wire
 
 @testable import AuthServer
 
-/// What an account server signs, and what is refused of it.
-@Suite struct AuthTokenTests {
-    @Test func invalidHeaders() async throws {
+/// The checks of the tokens that an account server signs.
+@Suite("Tokens of account servers") struct AuthTokenTests {
+    @Test("A token with an invalid header is refused with a specific code")
+    func invalidHeaders() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let changes: [(String, JSONValue?, String)] = [
@@ -44,7 +45,8 @@ import Wire
         }
     }
 
-    @Test func signatures() async throws {
+    @Test("A token without a valid RS256 signature of the application's key is refused")
+    func signatures() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let claims = acme.claims("ada", nonce: try await acme.nonce())
@@ -85,7 +87,8 @@ import Wire
         }
     }
 
-    @Test func invalidClaims() async throws {
+    @Test("A token with invalid claims is refused with a specific code")
+    func invalidClaims() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let now = Date().timeIntervalSince1970
@@ -126,7 +129,8 @@ import Wire
         }
     }
 
-    @Test func timeFormats() async throws {
+    @Test("Times are ISO 8601 in every common form, or seconds since 1970")
+    func timeFormats() async throws {
         try await withCustomer { acme in
             let begin = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
             let end = begin.addingTimeInterval(3_600)

@@ -10,9 +10,10 @@ import Wire
 
 @testable import AuthServer
 
-/// Which account an account elsewhere belongs to, and that an e-mail address takes over none.
-@Suite(.timeLimit(.minutes(2))) struct IdentityLinkingTests {
-    @Test func verifiedAddress() async throws {
+/// The linking of external identities to accounts; an e-mail address alone takes over no account.
+@Suite("Linking of identities", .timeLimit(.minutes(2))) struct IdentityLinkingTests {
+    @Test("A verified address at a second provider signs in to the same account")
+    func verifiedAddress() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             fixture.sandbox.set(IdentityProfile(email: "Ana@Gmail.com"), of: "ana", at: .apple)
@@ -23,7 +24,8 @@ import Wire
         }
     }
 
-    @Test func unverifiedAddress() async throws {
+    @Test("An unverified address makes a separate account")
+    func unverifiedAddress() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             let claimed = IdentityProfile(email: "ana@gmail.com", emailVerified: false)
@@ -36,8 +38,9 @@ import Wire
         }
     }
 
-    /// Google knows of an address elsewhere only that it was once somebody's.
-    @Test func googleDomains() async throws {
+    /// Google verifies addresses of other domains only once, unless it hosts the domain.
+    @Test("Google verifies Gmail addresses and those of domains that it hosts")
+    func googleDomains() async throws {
         try await withIdentities { fixture in
             let elsewhere = IdentityProfile(email: "bo@example.org")
             fixture.sandbox.set(elsewhere, of: "bo", at: .google)
@@ -51,8 +54,9 @@ import Wire
         }
     }
 
-    /// Somebody registers another's address before him, and waits for him to come by his Google account.
-    @Test func preregisteredAddress() async throws {
+    /// An attacker registers an address and waits for its owner to sign in with Google.
+    @Test("An unverified registration with the address does not get the Google account")
+    func preregisteredAddress() async throws {
         try await withIdentities { fixture in
             let body = json(["email": "ana@gmail.com", "password": .string(Auth.password), "username": "mallory"])
             let mallory = try await fixture.auth.post("/auth/register", body).json["userId"].string
@@ -63,7 +67,8 @@ import Wire
         }
     }
 
-    @Test func recentSignIn() async throws {
+    @Test("Linking to an account needs a recent sign-in")
+    func recentSignIn() async throws {
         try await withIdentities { fixture in
             let ada = try await fixture.auth.signUp("ada")
             fixture.clock.advance(seconds: 301)
@@ -79,7 +84,8 @@ import Wire
         }
     }
 
-    @Test func takenIdentity() async throws {
+    @Test("An identity belongs to one account, and an account has one identity per provider")
+    func takenIdentity() async throws {
         try await withIdentities { fixture in
             _ = try await fixture.person("ana")
             let ada = try await fixture.auth.signUp("ada")
@@ -93,7 +99,8 @@ import Wire
         }
     }
 
-    @Test func anonymousUpgrade() async throws {
+    @Test("Linking an identity makes an anonymous account a full one")
+    func anonymousUpgrade() async throws {
         try await withIdentities { fixture in
             let guest = try await fixture.auth.anonymous()
             let ana = try await fixture.signIn("ana", token: guest.jwt)
@@ -108,7 +115,8 @@ import Wire
         }
     }
 
-    @Test func lastSignInMethod() async throws {
+    @Test("The last way to sign in cannot be unlinked")
+    func lastSignInMethod() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             func unlink(_ provider: String, _ person: Auth.Person) async throws -> TestHTTPResponse {
@@ -127,7 +135,8 @@ import Wire
         }
     }
 
-    @Test func concurrentUnlinks() async throws {
+    @Test("Concurrent requests cannot unlink the last two identities")
+    func concurrentUnlinks() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             _ = try await fixture.person("cara", at: .apple, token: ana.jwt)
@@ -144,19 +153,20 @@ import Wire
         }
     }
 
-    @Test func reencryption() async throws {
+    @Test("Re-encryption makes a provider's token readable with the new key alone")
+    func reencryption() async throws {
         try await withIdentities { fixture in
             _ = try await fixture.complete(try await fixture.authorization("ana", at: "apple"), at: "apple")
             let pool = fixture.auth.service.database.pool
-            func sealing() async throws -> (key: String, box: Data) {
+            func stored() async throws -> (key: String, box: Data) {
                 try await pool.one("SELECT encryption_key_id, encrypted_token FROM identities") { row in
                     (try row.string("encryption_key_id"), try row.decode("encrypted_token"))
                 }
             }
-            let before = try await sealing()
+            let before = try await stored()
             let next = Data(repeating: 9, count: 32).base64EncodedString()
             try await fixture.auth.reencrypt(keys: "\(next),\(Auth.key)")
-            let after = try await sealing()
+            let after = try await stored()
             #expect(after.key != before.key && after.box != before.box)
 
             let owner = try await pool.one("SELECT provider, subject FROM identities") { row in
@@ -168,8 +178,9 @@ import Wire
         }
     }
 
-    /// Apple's apps get a code besides the token, and by that we get what Apple is later told to forget by.
-    @Test func appleAppCode() async throws {
+    /// Apple gives its apps a code with the token. Auth redeems the code for the token that revocation needs.
+    @Test("The code of an Apple app must belong to the user of the ID token")
+    func appleAppCode() async throws {
         try await withIdentities { fixture in
             let nonce = ProofNonce.random()
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: nonce))
@@ -185,14 +196,15 @@ import Wire
             #expect(another.status == 401 && another.problem?.code == "invalid_code")
             #expect(try await post(codeOf: "ana").status == 200)
             let pool = fixture.auth.service.database.pool
-            let ciphertext = try await pool.one("SELECT count(encrypted_token) AS sealed FROM identities") {
-                try $0.int("sealed")
+            let encrypted = try await pool.one("SELECT count(encrypted_token) AS count FROM identities") {
+                try $0.int("count")
             }
-            #expect(ciphertext == 1)
+            #expect(encrypted == 1)
         }
     }
 
-    @Test func unlinkRevokes() async throws {
+    @Test("Unlinking revokes the token at the provider once, after failures too")
+    func unlinkRevokes() async throws {
         try await withIdentities { fixture in
             let ada = try await fixture.auth.signUp("ada")
             let authorization = try await fixture.authorization("ana", at: "apple")
@@ -206,7 +218,7 @@ import Wire
             fixture.sandbox.script.clear()
             fixture.clock.advance(seconds: 3_600)
             try await fixture.deliverRevocations()
-            // Auth's own worker may have been quicker by a moment, and has it in hand until it has noted so.
+            // Auth's own worker may have claimed the row a moment earlier and not have deleted it yet.
             let pool = fixture.auth.service.database.pool
             try await eventually {
                 try await pool.first("SELECT FROM identity_revocations") { _ in true } == nil

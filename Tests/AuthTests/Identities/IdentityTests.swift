@@ -9,9 +9,10 @@ import Wire
 
 @testable import AuthServer
 
-/// Signing in by what a provider gave an app.
-@Suite(.timeLimit(.minutes(2))) struct IdentityTests {
-    @Test func newAccount() async throws {
+/// Sign-in with the proof that a provider gave an app.
+@Suite("Sign-in with identity providers", .timeLimit(.minutes(2))) struct IdentityTests {
+    @Test("A first sign-in makes an account with the provider's data, and a second one finds it")
+    func newAccount() async throws {
         try await withIdentities { fixture in
             let first = try await fixture.signIn("ana")
             #expect(first.status == 200 && first.json["created"].bool == true)
@@ -29,7 +30,8 @@ import Wire
         }
     }
 
-    @Test func concurrentFirstSignIns() async throws {
+    @Test("Concurrent first sign-ins make one account")
+    func concurrentFirstSignIns() async throws {
         try await withIdentities { fixture in
             let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { tasks in
                 for _ in 0..<8 { tasks.addTask { try await fixture.signIn("ana") } }
@@ -41,7 +43,8 @@ import Wire
         }
     }
 
-    @Test func foreignTokens() async throws {
+    @Test("A token for another audience, issuer, time or nonce is refused")
+    func foreignTokens() async throws {
         try await withIdentities { fixture in
             let wrong: [(String, JSONValue, String)] = [
                 ("aud", "another-app", "wrong_audience"), ("azp", "another-app", "wrong_audience"),
@@ -58,7 +61,7 @@ import Wire
             let ios = try await fixture.signIn("ana", claims: ["azp": "roost-ios"], audience: "roost-google")
             #expect(ios.status == 200)
 
-            // One of Google's, shown as Apple's.
+            // A token of Google, presented as Apple's.
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: "n"))
             let token = try #require(try fixture.sandbox.idToken(draft, by: .google))
             let elsewhere = try await fixture.post("apple", ["idToken": .string(token), "nonce": "n"])
@@ -66,11 +69,12 @@ import Wire
         }
     }
 
-    @Test func nonce() async throws {
+    @Test("A token needs the nonce that only the app knows")
+    func nonce() async throws {
         try await withIdentities { fixture in
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: "kept by the app"))
             let token = try #require(try fixture.sandbox.idToken(draft, by: .google))
-            // Whoever comes by the token knows what is in it, and no more.
+            // A thief of the token knows its claims, but not the nonce.
             let claim = ProofNonce.claim(of: "kept by the app")
             let thief = try await fixture.post("google", ["idToken": .string(token), "nonce": .string(claim)])
             #expect(thief.status == 401 && thief.problem?.code == "wrong_nonce")
@@ -81,7 +85,8 @@ import Wire
         }
     }
 
-    @Test func oneProof() async throws {
+    @Test("A sign-in has exactly one proof, complete and well formed")
+    func oneProof() async throws {
         try await withIdentities { fixture in
             let wrong: [([String: JSONValue], String)] = [
                 ([:], "idToken"), (["idToken": "", "nonce": "n"], "idToken"),
@@ -100,7 +105,8 @@ import Wire
         }
     }
 
-    @Test func unknownProvider() async throws {
+    @Test("A provider that is not configured is a 404")
+    func unknownProvider() async throws {
         try await withIdentities(settings: ["APPLE_CLIENT_ID": ""]) { fixture in
             for name in ["apple", "corp", "Google", "google%00"] {
                 let answer = try await fixture.post(name, ["idToken": "a", "nonce": "n"])
@@ -109,14 +115,16 @@ import Wire
         }
     }
 
-    @Test func invalidCredential() async throws {
+    @Test("An invalid credential is refused even with a valid proof")
+    func invalidCredential() async throws {
         try await withIdentities { fixture in
             let answer = try await fixture.signIn("ana", token: "expired.or.worse")
             #expect(answer.status == 403)
         }
     }
 
-    @Test func addressThrottle() async throws {
+    @Test("Failed sign-ins of one client address are limited")
+    func addressThrottle() async throws {
         try await withIdentities(settings: ["LOGIN_FAILURES_ADDRESS": "3"]) { fixture in
             for _ in 0..<3 {
                 let answer = try await fixture.signIn("ana", claims: ["aud": "x"], address: "192.0.2.7")
@@ -130,7 +138,8 @@ import Wire
         }
     }
 
-    @Test func changeEvent() async throws {
+    @Test("A new account publishes its name and picture once")
+    func changeEvent() async throws {
         let photos = EventRecorder(callee: "photos")
         try await withIdentities(
             settings: ["EVENT_SUBSCRIBERS": "user.changed=photos"],
@@ -141,7 +150,7 @@ import Wire
             let bo = try await fixture.person("bo")
 
             let changes = try await photos.events(2).map { try $0.content(as: UserChanged.self) }
-            // Of two people in any order, and of each once.
+            // The order of the two users is not fixed, and each appears once.
             #expect(changes.map(\.userId).sorted() == [ana.userId, bo.userId].sorted())
             let ofAna = changes.first { $0.userId == ana.userId }
             #expect(ofAna?.fullName == "Ana Albers" && ofAna?.username == nil)
@@ -149,7 +158,8 @@ import Wire
         }
     }
 
-    @Test func suggestedName() async throws {
+    @Test("The name that the app sends is used if the provider gives none")
+    func suggestedName() async throws {
         try await withIdentities { fixture in
             let nonce = ProofNonce.random()
             let draft = IDTokenDraft(person: "cara", nonce: ProofNonce.claim(of: nonce))

@@ -10,15 +10,16 @@ import Wire
 
 @testable import AuthServer
 
-/// Signing in by PyPI's oidc-provider-mock: what a provider is like that nobody here wrote.
-@Suite(.timeLimit(.minutes(5))) struct MockProviderTests {
+/// Sign-in with PyPI's oidc-provider-mock, an independent provider.
+@Suite("Sign-in with an independent provider", .timeLimit(.minutes(5))) struct MockProviderTests {
     private static let app = "https://app.example.org/in"
     private static let verifier = String(repeating: "v", count: 43)
     private static let ana = json([
         "sub": "ana-1", "name": "Ana Albers", "email": "ana@example.org", "email_verified": .bool(true),
     ])
 
-    @Test func newUser() async throws {
+    @Test("A sign-in makes an account with the provider's claims")
+    func newUser() async throws {
         try await Self.withProvider(trustsEmail: true) { auth, provider in
             let first = try await Self.signIn(auth, at: provider)
             #expect(first.status == 200 && first.json["created"].bool == true, "\(first.text)")
@@ -30,14 +31,16 @@ import Wire
         }
     }
 
-    @Test func emailTrust() async throws {
+    @Test("Without trustEmail, the provider's address counts as unverified")
+    func emailTrust() async throws {
         try await Self.withProvider(trustsEmail: false) { auth, provider in
             let answer = try await Self.signIn(auth, at: provider)
             #expect(try await auth.me(answer.json["jwt"].string).json["emailVerified"].bool == false)
         }
     }
 
-    @Test func singleUseCode() async throws {
+    @Test("A code signs in once")
+    func singleUseCode() async throws {
         try await Self.withProvider(trustsEmail: false) { auth, provider in
             let page = FormCoding.url(
                 "\(provider.url)/oauth2/authorize",
@@ -70,7 +73,7 @@ import Wire
         }
     }
 
-    /// All of the way by a browser.
+    /// Signs in as a browser does.
     private static func signIn(_ auth: Auth, at provider: MockProvider) async throws -> TestHTTPResponse {
         let challenge = ProofNonce.challenge(of: verifier)
         let begun = try await auth.post(

@@ -7,9 +7,10 @@ import Wire
 
 @testable import AuthServer
 
-/// Providers that are away, slow, changed or dishonest.
-@Suite(.timeLimit(.minutes(2))) struct ProviderFaultTests {
-    @Test func unknownKey() async throws {
+/// Providers that are unavailable, slow, changed or dishonest.
+@Suite("Faults of providers", .timeLimit(.minutes(2))) struct ProviderFaultTests {
+    @Test("A rotated key is fetched, at most every five minutes")
+    func unknownKey() async throws {
         try await withIdentities { fixture in
             #expect(try await fixture.signIn("ana").status == 200)
             try fixture.sandbox.rotateKey(of: .google)
@@ -23,12 +24,15 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        ScriptRule(service: .google, status: 503), ScriptRule(service: .google, status: 429),
-        ScriptRule(service: .google, behaviour: .reset), ScriptRule(service: .google, behaviour: .html),
-        ScriptRule(service: .google, behaviour: .malformed), ScriptRule(service: .google, behaviour: .large),
-        ScriptRule(service: .google, behaviour: .cut),
-    ])
+    @Test(
+        "An unavailable provider or a malformed response is a 503 with Retry-After",
+        arguments: [
+            ScriptRule(service: .google, status: 503), ScriptRule(service: .google, status: 429),
+            ScriptRule(service: .google, behaviour: .reset), ScriptRule(service: .google, behaviour: .html),
+            ScriptRule(service: .google, behaviour: .malformed), ScriptRule(service: .google, behaviour: .large),
+            ScriptRule(service: .google, behaviour: .cut),
+        ]
+    )
     func unavailableProvider(_ rule: ScriptRule) async throws {
         try await withIdentities { fixture in
             try fixture.sandbox.script.add(rule)
@@ -40,7 +44,8 @@ import Wire
         }
     }
 
-    @Test func staleKeys() async throws {
+    @Test("Known keys serve while the provider is unavailable")
+    func staleKeys() async throws {
         try await withIdentities { fixture in
             #expect(try await fixture.signIn("ana").status == 200)
             try fixture.sandbox.script.add(ScriptRule(service: .google, status: 503))
@@ -49,7 +54,8 @@ import Wire
         }
     }
 
-    @Test func unavailableTokenEndpoint() async throws {
+    @Test("An unavailable token endpoint is a 503 with Retry-After")
+    func unavailableTokenEndpoint() async throws {
         try await withIdentities { fixture in
             for provider in [SandboxService.google, .facebook, .twitter] {
                 let name = provider.rawValue
@@ -61,7 +67,8 @@ import Wire
         }
     }
 
-    @Test func facebookToken() async throws {
+    @Test("A Facebook access token signs in, an unknown one does not")
+    func facebookToken() async throws {
         try await withIdentities { fixture in
             let ana = try #require(fixture.sandbox.networks.account("ana", on: .facebook))
             let answer = try await fixture.post("facebook", ["accessToken": .string(ana.accessToken)])
@@ -71,7 +78,8 @@ import Wire
         }
     }
 
-    @Test func facebookTokenOfOtherApplication() async throws {
+    @Test("A Facebook access token of another application is refused")
+    func facebookTokenOfOtherApplication() async throws {
         try await withIdentities { fixture in
             let networks = fixture.sandbox.networks
             let token = try #require(networks.token(of: "ana", on: .facebook, givenTo: "another-app"))
@@ -80,8 +88,9 @@ import Wire
         }
     }
 
-    /// Twitter says of a token to nobody which application it was given to.
-    @Test func twitterAccessToken() async throws {
+    /// Twitter does not reveal which application a token was issued to.
+    @Test("A Twitter access token is no accepted proof")
+    func twitterAccessToken() async throws {
         try await withIdentities { fixture in
             let ana = try #require(fixture.sandbox.networks.account("ana", on: .twitter))
             let answer = try await fixture.post("twitter", ["accessToken": .string(ana.accessToken)])

@@ -7,7 +7,7 @@ import Wire
 
 @testable import AuthServer
 
-/// How clients and accounts share the queue of password hashing.
+/// The fair sharing of the password hashing queue between clients and accounts.
 @Suite("Shares of the hashing queue", .timeLimit(.minutes(2))) struct HashingShareTests {
     /// One thread that is kept busy, and the order in which jobs run once it is free.
     private final class Queue: Sendable {
@@ -82,7 +82,7 @@ import Wire
         return jobs
     }
 
-    @Test("Clients are served in turn, whoever came first")
+    @Test("Clients are served in turn, regardless of the order in which their jobs arrived")
     func turns() async throws {
         let queue = Queue(maximumWaiting: 64)
         let busy = try await queue.occupy()
@@ -102,13 +102,13 @@ import Wire
         // The same /64.
         let more = try await #require(add(["a8"], from: "2001:db8::2", to: queue).first?.value)
         #expect(more.kind == .rateLimited && more.retryAfter == 1)
-        // Its place in the full queue is the newest job's of the other client.
-        let victim = queue.job("b0", from: "2001:db8:0:1::1")
+        // The other client's newest job makes room in the full queue.
+        let other = queue.job("b0", from: "2001:db8:0:1::1")
         let displaced = try await #require(flood.last?.value)
         #expect(displaced.kind == .rateLimited && displaced.retryAfter == 1)
         queue.release()
         try await busy.value
-        for job in flood.dropLast() + [victim] { #expect(try await job.value == nil) }
+        for job in flood.dropLast() + [other] { #expect(try await job.value == nil) }
         #expect(queue.ran.prefix(2) == ["a0", "b0"])
     }
 
@@ -125,7 +125,7 @@ import Wire
         for job in jobs { #expect(try await job.value == nil) }
     }
 
-    @Test("An account has four jobs in a busy queue, from however many addresses")
+    @Test("An account has four jobs in a busy queue, from any number of addresses")
     func accounts() async throws {
         let queue = Queue(maximumWaiting: 8)
         let busy = try await queue.occupy()
@@ -138,7 +138,7 @@ import Wire
         for job in jobs.prefix(4) + other { #expect(try await job.value == nil) }
     }
 
-    @Test("90 connections of one client leave another client its logins")
+    @Test("90 connections of one client do not stop another client's logins")
     func fairness() async throws {
         let settings = ["HASHING_THREADS": "1", "LOGINS_PER_MINUTE": "0"]
         try await withAuth(settings: settings) { auth in

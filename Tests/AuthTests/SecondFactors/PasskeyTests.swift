@@ -11,8 +11,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite(.timeLimit(.minutes(5))) struct PasskeyTests {
-    @Test func signIn() async throws {
+@Suite("Passkeys", .timeLimit(.minutes(5))) struct PasskeyTests {
+    @Test("A passkey signs in, and the list shows its last use")
+    func signIn() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             var phone = SoftwareAuthenticator(key: .edDSA(Curve25519.Signing.PrivateKey()))
@@ -37,7 +38,8 @@ import Wire
         UUID(uuidString: person.userId).map { id in withUnsafeBytes(of: id.uuid) { Data($0) } }
     }
 
-    @Test func creationOptions() async throws {
+    @Test("The options of a new passkey follow the settings and list the existing passkeys")
+    func creationOptions() async throws {
         let settings = ["PUBLIC_URL": "https://social.example.org", "APP_NAME": "Birds"]
         try await withAuth(settings: settings) { auth in
             let ada = try await auth.signUp("ada")
@@ -57,13 +59,14 @@ import Wire
         }
     }
 
-    @Test func challenges() async throws {
+    @Test("A challenge works once, for ten minutes, for its user and purpose")
+    func challenges() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let (ada, bo) = (try await auth.signUp("ada"), try await auth.signUp("bo"))
             let (first, second) = (SoftwareAuthenticator(), SoftwareAuthenticator())
             let challenge = try await auth.creationChallenge(ada)
-            // Another's challenge, one of a sign-in, and one of nobody.
+            // Another user's challenge, a sign-in challenge, and an invented one.
             for wrong in [try await auth.creationChallenge(bo), try await auth.loginChallenge(), "AAAA"] {
                 let answer = try await auth.add(first, of: ada, challenge: wrong)
                 #expect(answer.status == 400 && answer.problem?.code == "invalid_challenge")
@@ -82,7 +85,8 @@ import Wire
         }
     }
 
-    @Test func rejectedPasskeys() async throws {
+    @Test("An unknown, forged, unverified or copied passkey is refused")
+    func rejectedPasskeys() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             var phone = SoftwareAuthenticator()
@@ -97,7 +101,7 @@ import Wire
             var foreign = phone
             foreign.signCount = 6
             foreign.userHandle = Data(count: 16)
-            // The last is a copy: it has counted no further than the one that was registered.
+            // The last one is a copy: its counter is that of the registration.
             for wrong in [SoftwareAuthenticator(), stolen, unverified, foreign, phone] {
                 let answer = try await auth.login(by: wrong)
                 #expect(answer.status == 401 && answer.problem?.code == "invalid_passkey")
@@ -109,7 +113,8 @@ import Wire
         }
     }
 
-    @Test func malformedResponses() async throws {
+    @Test("Malformed responses of authenticators are a 400")
+    func malformedResponses() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             var unverified = SoftwareAuthenticator()
@@ -134,7 +139,8 @@ import Wire
         }
     }
 
-    @Test func reauthentication() async throws {
+    @Test("Adding a passkey needs a recent sign-in or the password, and a registered account")
+    func reauthentication() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -148,12 +154,13 @@ import Wire
         }
     }
 
-    @Test func ownership() async throws {
+    @Test("A passkey belongs to one account, and only its user removes it")
+    func ownership() async throws {
         try await withAuth { auth in
             let (ada, bo) = (try await auth.signUp("ada"), try await auth.signUp("bo"))
             let phone = SoftwareAuthenticator()
             let passkey = try await auth.add(phone, of: ada).decode(Passkey.self)
-            // An authenticator's name for a credential is taken once, whoever shows it.
+            // A credential id can be registered once, by any account.
             #expect(try await auth.add(phone, of: bo).status == 409)
 
             #expect(try await auth.service.send(.delete, "/auth/passkeys/\(passkey.id)", token: bo.jwt).status == 404)
@@ -164,7 +171,8 @@ import Wire
         }
     }
 
-    @Test func limit() async throws {
+    @Test("Concurrent requests cannot exceed the limit of passkeys")
+    func limit() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -178,8 +186,9 @@ import Wire
         }
     }
 
-    /// It is two factors in one.
-    @Test func noSecondFactor() async throws {
+    /// A passkey is two factors in one.
+    @Test("A passkey needs no second factor")
+    func noSecondFactor() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -191,12 +200,15 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        ("PASSKEY_RP_ID", "https://example.org"), ("PASSKEY_RP_ID", "example.org:8080"),
-        ("PASSKEY_ORIGINS", "https://example.com"), ("PASSKEY_ORIGINS", "http://example.org"),
-        ("PASSKEY_ORIGINS", "https://example.org/"), ("PASSKEY_ORIGINS", "https://notexample.org"),
-        ("PASSKEY_ORIGINS", "android:apk-key-hash:"),
-    ])
+    @Test(
+        "An invalid relying party or origin stops the start",
+        arguments: [
+            ("PASSKEY_RP_ID", "https://example.org"), ("PASSKEY_RP_ID", "example.org:8080"),
+            ("PASSKEY_ORIGINS", "https://example.com"), ("PASSKEY_ORIGINS", "http://example.org"),
+            ("PASSKEY_ORIGINS", "https://example.org/"), ("PASSKEY_ORIGINS", "https://notexample.org"),
+            ("PASSKEY_ORIGINS", "android:apk-key-hash:"),
+        ]
+    )
     func invalidSettings(name: String, value: String) async throws {
         await #expect(throws: SettingError.self) {
             try await withAuth(settings: ["PUBLIC_URL": "https://example.org", name: value]) { _ in }

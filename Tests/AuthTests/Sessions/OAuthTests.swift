@@ -7,8 +7,8 @@ import Wire
 
 @testable import AuthServer
 
-/// What OAuth 2.0 and OpenID Connect have standards for: ending tokens, asking about them, and about who shows one.
-@Suite struct OAuthTests {
+/// The standard routes of OAuth 2.0 and OpenID Connect: revocation, introspection and user info.
+@Suite("OAuth routes") struct OAuthTests {
     private static func revoke(_ token: String, _ auth: Auth) async throws -> TestHTTPResponse {
         try await auth.service.send(
             .post,
@@ -18,7 +18,8 @@ import Wire
         )
     }
 
-    @Test func revocation() async throws {
+    @Test("Revoking a refresh token or an access token ends its session only")
+    func revocation() async throws {
         try await withAuth { auth in
             for isRefreshToken in [true, false] {
                 let ada = try await auth.signUp(isRefreshToken ? "ada" : "bea")
@@ -31,7 +32,8 @@ import Wire
         }
     }
 
-    @Test func usedRefreshToken() async throws {
+    @Test("Revoking a used refresh token ends its session")
+    func usedRefreshToken() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let next = try await auth.next(ada.refreshToken)
@@ -40,7 +42,8 @@ import Wire
         }
     }
 
-    @Test func unknownTokens() async throws {
+    @Test("Revoking an unknown token succeeds with the same response")
+    func unknownTokens() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let known = try await Self.revoke(ada.refreshToken, auth)
@@ -54,7 +57,8 @@ import Wire
         }
     }
 
-    @Test func introspection() async throws {
+    @Test("A service learns whether a token is active, and no other caller does")
+    func introspection() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -77,7 +81,8 @@ import Wire
         }
     }
 
-    @Test func userInfo() async throws {
+    @Test("User info has the standard claims")
+    func userInfo() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             _ = try await auth.service.send(

@@ -7,11 +7,12 @@ import Wire
 
 @testable import AuthServer
 
-/// Auth's tokens and key document, before libraries that others verify with.
-@Suite(.timeLimit(.minutes(5))) struct TokenInteropTests {
+/// Auth's tokens and key document, verified with independent libraries.
+@Suite("Tokens in other libraries", .timeLimit(.minutes(5))) struct TokenInteropTests {
     private static let issuer = "http://127.0.0.1:8080"
 
-    @Test func verified() async throws {
+    @Test("PyJWT and joserfc accept a token")
+    func verified() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let keys = try await auth.service.send(.get, "/.well-known/jwks.json").json
@@ -23,7 +24,8 @@ import Wire
         }
     }
 
-    @Test func rejected() async throws {
+    @Test("PyJWT and joserfc refuse a forged token, another issuer and another audience")
+    func rejected() async throws {
         try await withAuth { auth in
             let key = try await StolenKey(auth)
             let keys = try await auth.service.send(.get, "/.well-known/jwks.json").json
