@@ -151,8 +151,8 @@ import Wire
         try await withAuth { auth in
             let pool = auth.service.database.pool
             let feed = HTTPCredentialSource(auth: try auth.service.peerClient("gateway", callee: "auth"))
-            // It is announced for a second, and then told with the next answer, which is five away: on a machine that
-            // is held up it may be only one of them that is asked for in time.
+            // A late revocation is announced for one second after it is found, and after that it waits for the next
+            // response, five seconds later. On a slow machine one fast response is enough.
             var isAtOnce = false
             for round in 1...5 where !isAtOnce {
                 let ada = try await auth.signUp("ada\(round)")

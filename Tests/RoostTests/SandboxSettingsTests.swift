@@ -5,8 +5,8 @@ import Wire
 
 @testable import roost
 
-/// What services are told of the sandbox.
-@Suite struct SandboxCredentialsTests {
+/// The settings of the sandbox that services receive.
+@Suite("Sandbox credentials") struct SandboxCredentialsTests {
     private static let text = """
         {"account": "roost", "authority": "PEM",
          "apns": {"key": "K", "keyId": "I", "teamId": "T", "topic": "org.example.roost",
@@ -16,11 +16,12 @@ import Wire
          "mail": {"url": "smtp://roost:secret@127.0.0.1:8093", "from": "no-reply@example.org"}}
         """
 
-    @Test func pushCredentials() throws {
+    @Test("Push gets the sandbox's credentials where the operator has given none")
+    func pushCredentials() throws {
         let sandbox = try WireJSON.decoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
         let given = ["PORT": "8085", "APNS_KEY": "mine", "APNS_TOPIC": "mine", "ALLOWED_PRIVATE_HOSTS": "10.0.0.7:1"]
 
-        let none = try sandbox.added(to: ["PORT": "8085", "APNS_TOPIC": "of nobody"])
+        let none = try sandbox.added(to: ["PORT": "8085", "APNS_TOPIC": "unused"])
         let some = try sandbox.added(to: given)
 
         #expect(none["PORT"] == "8085" && none["APNS_KEY"] == "K" && none["APNS_TOPIC"] == "org.example.roost")
@@ -32,7 +33,8 @@ import Wire
         #expect(some["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090,127.0.0.1:8091")
     }
 
-    @Test func sandboxMail() throws {
+    @Test("Mail goes to the sandbox unless the operator has given a server")
+    func sandboxMail() throws {
         let sandbox = try WireJSON.decoder().decode(SandboxCredentials.self, from: Data(Self.text.utf8))
 
         let none = sandbox.addedForMail(to: ["PORT": "8081", "SMTP_URL": ""])
@@ -44,7 +46,7 @@ import Wire
     }
 }
 
-@Suite struct SandboxNetworksTests {
+@Suite("Sandbox networks") struct SandboxNetworksTests {
     private static func sandbox(_ names: String...) throws -> SandboxNetworks {
         let fake = names.map { name in
             """
@@ -57,7 +59,8 @@ import Wire
         return try JSONDecoder().decode(SandboxNetworks.self, from: Data(text.utf8))
     }
 
-    @Test func socialNetworks() throws {
+    @Test("Social gets the sandbox's networks where the operator has given none")
+    func socialNetworks() throws {
         let sandbox = try Self.sandbox("reddit", "rpan", "mastodon", "bluesky", "facebook")
 
         let all = sandbox.added(to: ["PORT": "8083", "BLUESKY_URL": "https://bsky.social", "REDDIT_CLIENT_ID": ""])
@@ -74,7 +77,8 @@ import Wire
         #expect(own["ALLOWED_PRIVATE_HOSTS"] == "10.0.0.7:1,127.0.0.1:8090")
     }
 
-    @Test func demoLinks() throws {
+    @Test("The demo links accounts at the networks that the sandbox provides")
+    func demoLinks() throws {
         let sandbox = try Self.sandbox("reddit", "rpan", "mastodon", "bluesky", "facebook")
 
         let fake = sandbox.used(for: ["FACEBOOK_CLIENT_ID": "mine", "REDDIT_URL": ""])
@@ -93,8 +97,9 @@ import Wire
     }
 }
 
-@Suite struct SandboxIdentitiesTests {
-    @Test func signInProviders() throws {
+@Suite("Sandbox identity providers") struct SandboxIdentitiesTests {
+    @Test("Auth gets the sandbox's identity providers where the operator has given none")
+    func signInProviders() throws {
         let text = #"""
             {"identities": [
               {"provider": "apple", "issuer": "http://127.0.0.1:8090/apple", "clientId": "A", "key": "PEM",

@@ -178,7 +178,7 @@ import Wire
         }
     }
 
-    /// Apple gives its apps a code with the token. Auth redeems the code for the token that revocation needs.
+    /// Apple gives its apps a code with the token, and auth redeems it for the token that revocation needs.
     @Test("The code of an Apple app must belong to the user of the ID token")
     func appleAppCode() async throws {
         try await withIdentities { fixture in

@@ -20,7 +20,9 @@ struct AuthenticatorApp: Sendable {
 }
 
 extension Auth {
-    /// Sets an app up for a user. Confirming uses the current code, so the clock advances by a minute.
+    /// Sets an app up for a user.
+    ///
+    /// Confirming uses the current code, so the clock advances by a minute.
     func addApp(of person: Person, at clock: TestClock) async throws -> AuthenticatorApp {
         let begun = try await service.send(.post, "/auth/mfa/totp", token: person.jwt)
         let totp = TOTP(secret: decode(base32: try begun.decode(NewTOTP.self).secret))
