@@ -80,7 +80,8 @@ import Testing
     func secretResponses(target: String) async throws {
         try await withGateway(script: Self.service()) { fixture async throws in
             let response = try await get(fixture, target)
-            #expect(response["content-encoding"].isEmpty && response["vary"].isEmpty)
+            #expect(response["content-encoding"].isEmpty)
+            #expect(response["vary"].isEmpty)
             #expect(response.text == Self.text)
         }
     }
@@ -127,7 +128,8 @@ import Testing
             #expect(head["content-length"] == ["\(Self.text.utf8.count)"])
             let old = fixture.signed("GET \(Self.safe)", fields: "accept-encoding: gzip\r\n")
             let response = try await fixture.perform(old.replacing("HTTP/1.1", with: "HTTP/1.0"))
-            #expect(response["content-encoding"].isEmpty && response.text == Self.text)
+            #expect(response["content-encoding"].isEmpty)
+            #expect(response.text == Self.text)
         }
     }
 
@@ -173,7 +175,8 @@ import Testing
         try await withGateway(settings: { $0.compressesResponses = false }, script: Self.service()) {
             fixture async throws in
             let response = try await get(fixture)
-            #expect(response["content-encoding"].isEmpty && response["vary"].isEmpty)
+            #expect(response["content-encoding"].isEmpty)
+            #expect(response["vary"].isEmpty)
             let docs = try await get(fixture, "/docs")
             #expect(docs["content-encoding"].isEmpty)
         }
@@ -187,7 +190,8 @@ import Testing
                 #expect(plain["content-encoding"].isEmpty)
                 if page == "/openapi.yaml" { continue }
                 let packed = try await get(fixture, page)
-                #expect(packed["content-encoding"] == ["gzip"] && packed["vary"] == ["accept-encoding"])
+                #expect(packed["content-encoding"] == ["gzip"])
+                #expect(packed["vary"] == ["accept-encoding"])
                 #expect(try inflated(packed.body) == plain.text)
                 let tag = try #require(packed["etag"].first)
                 let known = try await fixture.get(page, fields: "if-none-match: \(tag)\r\n")

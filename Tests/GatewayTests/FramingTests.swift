@@ -220,10 +220,9 @@ import Testing
                 for number in 1...2 {
                     let forwarded = fixture.forwarded(try #require(try await connection.message()))
                     #expect(forwarded.target == "/conversations?n=\(number)")
-                    #expect(
-                        forwarded["upgrade"].isEmpty && forwarded["http2-settings"].isEmpty
-                            && forwarded["connection"].isEmpty
-                    )
+                    #expect(forwarded["upgrade"].isEmpty)
+                    #expect(forwarded["http2-settings"].isEmpty)
+                    #expect(forwarded["connection"].isEmpty)
                 }
             }
         }

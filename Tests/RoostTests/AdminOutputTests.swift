@@ -61,6 +61,7 @@ import Testing
             PendingDeletion(deletionId: "d", startedAt: Self.now, round: 1, pendingServices: services)
         }
         let lines = AdminOutput.deletions([deletionJob(["photos", "push"]), deletionJob([])])
-        #expect(lines.contains("photos, push\n") && lines.contains("nobody: it is asked again soon\n"))
+        #expect(lines.contains("photos, push\n"))
+        #expect(lines.contains("nobody: it is asked again soon\n"))
     }
 }

@@ -35,7 +35,8 @@ import Wire
         #expect(
             history.begin([Self.message(6), Self.message(5)]) == [.added(Self.message(5)), .added(Self.message(6))]
         )
-        #expect(history.isBehind && history.change == 6)
+        #expect(history.isBehind)
+        #expect(history.change == 6)
     }
 
     @Test("A message that arrives several times is added once")
@@ -52,7 +53,8 @@ import Wire
     func gap() {
         var history = Self.begun(with: 2)
         #expect(history.receive(Self.message(4)) == [])
-        #expect(history.isBehind && history.change == 2)
+        #expect(history.isBehind)
+        #expect(history.change == 2)
         let missed = Changes.Missed(messages: [Self.message(3), Self.message(4)], reads: nil, change: 4, more: false)
         #expect(history.catchUp(missed) == [.added(Self.message(3)), .added(Self.message(4))])
         #expect(history.change == 4)

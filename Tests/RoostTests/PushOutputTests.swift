@@ -60,6 +60,7 @@ import Testing
         let lines = PushOutput.circuits(Self.report).split(separator: "\n")
 
         #expect(lines.count == 2)
-        #expect(lines[1].hasSuffix("2026-11-21T12:01:00.000Z") && lines[1].contains("open"))
+        #expect(lines[1].hasSuffix("2026-11-21T12:01:00.000Z"))
+        #expect(lines[1].contains("open"))
     }
 }

@@ -87,9 +87,8 @@ import Wire
                     try await publisher { publisher in
                         try await fixture.untilDelivered(at: publisher)
                         let received = try await fixture.received(41, at: subscriber)
-                        #expect(
-                            received["ann"] == fixture.words(40, by: "ann").map(\.word) && received["bob"] == ["bob-0"]
-                        )
+                        #expect(received["ann"] == fixture.words(40, by: "ann").map(\.word))
+                        #expect(received["bob"] == ["bob-0"])
                     }
                 }
                 // Once more with one publisher, while the subscriber stops and starts.

@@ -77,7 +77,8 @@ import Wire
     @Test("Bytes after the end are refused")
     func trailingBytes() throws {
         var reader = ExportReader()
-        #expect(try reader.take(ByteBuffer(bytes: [4, 0, 0, 0, 0])).isEmpty && reader.isWhole)
+        #expect(try reader.take(ByteBuffer(bytes: [4, 0, 0, 0, 0])).isEmpty)
+        #expect(reader.isWhole)
         #expect(throws: APIError.self) { try reader.take(ByteBuffer(bytes: [4])) }
     }
 
@@ -91,7 +92,9 @@ import Wire
             #expect(!reader.isWhole)
             for part in try reader.take(ByteBuffer(bytes: [byte])) { parts.take(part) }
         }
-        #expect(reader.isWhole && parts.text("a") == "hi" && parts.packed == [])
+        #expect(reader.isWhole)
+        #expect(parts.text("a") == "hi")
+        #expect(parts.packed == [])
     }
 
     private static let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))

@@ -80,8 +80,11 @@ private final class SharedValue<Value: Sendable>: Sendable {
                 clock.change { $0 += 301 }
             }
             let entry = try #require(try await setAside.list(before: nil, limit: 10).items.first)
-            #expect(entry.attempts == 300 && entry.retryAt == nil)
-            #expect(entry.reason == "failing" && entry.detail == "job_failed" && entry.key == ["2"])
+            #expect(entry.attempts == 300)
+            #expect(entry.retryAt == nil)
+            #expect(entry.reason == "failing")
+            #expect(entry.detail == "job_failed")
+            #expect(entry.key == ["2"])
             #expect(try await run(nil).isEmpty)
             _ = try await setAside.retry(SetAsideSelection(kind: "job"))
             #expect(try await run(nil) == [2])
@@ -125,7 +128,9 @@ private final class SharedValue<Value: Sendable>: Sendable {
             await #expect(throws: APIError.self) { try await other.get(path, as: Page<SetAsideRow>.self) }
             let roost = try publisher.peerClient("roost", callee: "teller")
             let rows = try await roost.get(path, query: [("limit", "2")], as: Page<SetAsideRow>.self).items
-            #expect(rows.count == 2 && rows[0].id > rows[1].id && rows[0].detail == "no kind")
+            #expect(rows.count == 2)
+            #expect(rows[0].id > rows[1].id)
+            #expect(rows[0].detail == "no kind")
             let rest = try await roost.get(path, query: [("before", "\(rows[1].id)")], as: Page<SetAsideRow>.self)
             #expect(rest.items.count == 1)
             #expect(try await roost.get("\(path)/\(rows[0].id)", as: SetAsideRow.self).key == rows[0].key)

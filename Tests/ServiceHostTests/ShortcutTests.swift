@@ -35,7 +35,8 @@ import Testing
             try connection.request("/slow")
             try connection.request("/known")
             #expect(connection.routes.seen == ["/slow", "end", "/known", "end"])
-            #expect(try connection.responses().isEmpty && connection.opened == 0)
+            #expect(try connection.responses().isEmpty)
+            #expect(connection.opened == 0)
             for _ in 0..<2 {
                 connection.respond(.accepted)
             }
@@ -53,16 +54,20 @@ import Testing
             try connection.request("/other")
             connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             connection.channel.pipeline.read()
-            #expect(connection.routes.seen.isEmpty && connection.routes.events == 0)
+            #expect(connection.routes.seen.isEmpty)
+            #expect(connection.routes.events == 0)
             #expect(connection.link.reads == 0)
 
             connection.link.completeWrites()
             #expect(connection.routes.seen.isEmpty)
             connection.link.completeWrites()
             let responses = try connection.responses()
-            #expect(responses.first == "200" && responses.last == "end" && responses.count == 4)
+            #expect(responses.first == "200")
+            #expect(responses.last == "end")
+            #expect(responses.count == 4)
             #expect(responses.map(\.utf8.count).reduce(-6, +) == Int(ShortcutHandler.slice) + 3)
-            #expect(connection.routes.seen == ["/other", "end"] && connection.routes.events == 1)
+            #expect(connection.routes.seen == ["/other", "end"])
+            #expect(connection.routes.events == 1)
             // The routes are told that the read was complete.
             #expect(connection.routes.isComplete)
             #expect(connection.link.reads == 1)

@@ -22,7 +22,8 @@ import Wire
 
             let complete = try await fixture.delete(ada, password: Auth.password)
 
-            #expect(complete.status == 202 && complete.json["success"].bool == true)
+            #expect(complete.status == 202)
+            #expect(complete.json["success"].bool == true)
             for jwt in [ada.jwt, laptop.jwt] { #expect(try await fixture.auth.me(jwt).status == 403) }
             #expect(try await fixture.auth.login("ada").status == 401)
             #expect(try await fixture.auth.refresh(laptop.refreshToken).status == 401)
@@ -37,7 +38,8 @@ import Wire
             let bo = try await fixture.auth.anonymous()
             fixture.clock.advance(seconds: 301)
             let late = try await fixture.delete(bo)
-            #expect(late.status == 403 && late.problem?.code == "recent_login_required")
+            #expect(late.status == 403)
+            #expect(late.problem?.code == "recent_login_required")
             #expect(try await fixture.auth.me(bo.jwt).status == 200)
 
             let ada = try await fixture.auth.signUp("ada")
@@ -63,7 +65,8 @@ import Wire
             let ada = try await fixture.auth.signUp("ada")
             for _ in 0..<10 {
                 let complete = try await fixture.delete(ada, password: "none of the passwords")
-                #expect(complete.status == 403 && complete.problem?.code == "wrong_password")
+                #expect(complete.status == 403)
+                #expect(complete.problem?.code == "wrong_password")
                 #expect(complete.problem?.field == "password")
             }
             let refused = try await fixture.delete(ada, password: Auth.password)
@@ -80,10 +83,12 @@ import Wire
             let ada = try await fixture.auth.signUp("ada")
             for (body, field) in [(#"{"password":""}"#, "password"), (#"{"password":7}"#, "password")] {
                 let complete = try await fixture.auth.service.send(.delete, "/auth/me", token: ada.jwt, body: body)
-                #expect(complete.status == 400 && complete.problem?.field == field, "\(complete.text)")
+                #expect(complete.status == 400, "\(complete.text)")
+                #expect(complete.problem?.field == field, "\(complete.text)")
             }
             let long = try await fixture.delete(ada, password: String(repeating: "x", count: 129))
-            #expect(long.status == 400 && long.problem?.code == "password_length")
+            #expect(long.status == 400)
+            #expect(long.problem?.code == "password_length")
             #expect(try await fixture.auth.me(ada.jwt).status == 200)
         }
     }
@@ -94,7 +99,8 @@ import Wire
             let ada = try await fixture.auth.signUp("adelheid", device: "phone-of-hers")
             #expect(try await fixture.delete(ada).status == 202)
             let first = try await fixture.deletion(1)
-            #expect(first.userId == ada.userId && first.deletionJob?.round == 1)
+            #expect(first.userId == ada.userId)
+            #expect(first.deletionJob?.round == 1)
             try await fixture.complete(first, by: "photos")
             try await fixture.complete(first, by: "push")
             // The second round waits for requests that were under way when the account was deleted.
@@ -104,7 +110,8 @@ import Wire
 
             let second = try await fixture.deletion(2)
 
-            #expect(second.userId == ada.userId && second.deletionJob?.id == first.deletionJob?.id)
+            #expect(second.userId == ada.userId)
+            #expect(second.deletionJob?.id == first.deletionJob?.id)
             #expect(second.deletionJob?.round == 2)
             try await fixture.complete(second, by: "photos")
             #expect(try await fixture.pending().map(\.pendingServices) == [["push"]])
@@ -144,7 +151,8 @@ import Wire
             let acme = try await fixture.auth.customer(by: try await fixture.auth.administrator().jwt)
             #expect(try await acme.asAdmin(.delete, "/applications/\(acme.id)/users/ada").status == 200)
             let deleted = try await fixture.deletion(1)
-            #expect(deleted.applicationId == acme.id && deleted.userId == "ada")
+            #expect(deleted.applicationId == acme.id)
+            #expect(deleted.userId == "ada")
             try await fixture.complete(deleted, by: "photos")
             try await fixture.complete(deleted, by: "push")
             try await eventually { try await fixture.pending().isEmpty }
@@ -158,7 +166,8 @@ import Wire
             let acme = try await fixture.auth.customer(by: try await fixture.auth.administrator().jwt)
             let session = try await acme.signIn("ada")
             let complete = try await acme.request(.delete, "/auth/me", session: session)
-            #expect(complete.status == 403 && complete.problem?.code == "external_account")
+            #expect(complete.status == 403)
+            #expect(complete.problem?.code == "external_account")
         }
     }
 

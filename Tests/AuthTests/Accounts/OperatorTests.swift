@@ -19,7 +19,8 @@ import Wire
             #expect(try await auth.me(ada.jwt).status == 403)
             #expect(try await auth.refresh(ada.refreshToken).status == 401)
             let refused = try await auth.login("ada")
-            #expect(refused.status == 403 && refused.problem?.code == "account_disabled")
+            #expect(refused.status == 403)
+            #expect(refused.problem?.code == "account_disabled")
             // A client without the password does not learn that the account is disabled.
             #expect(try await auth.login("ada", password: "wrong, of course").status == 401)
             #expect(try await roost.account("ada").disabledAt != nil)
@@ -67,7 +68,9 @@ import Wire
             _ = try await roost.grantAdministration(to: "ada")
             for name in ["ada", "ADA", ada.userId, ada.userId.uppercased()] {
                 let report = try await roost.account(name)
-                #expect(report.userId == ada.userId && report.isAdministrator && report.sessions == 1)
+                #expect(report.userId == ada.userId)
+                #expect(report.isAdministrator)
+                #expect(report.sessions == 1)
             }
             let notFound = "no account has this id, username or verified e-mail address"
             await #expect(throws: APIError(.notFound, "account_not_found", notFound)) {
@@ -111,7 +114,8 @@ import Wire
             let roost = try auth.asOperator
             let before = try await roost.keys()
             let rotated = try await roost.rotateKeys()
-            #expect(rotated.current == before.standby && rotated.previous == [before.current])
+            #expect(rotated.current == before.standby)
+            #expect(rotated.previous == [before.current])
             let after = try await roost.keys()
             #expect(after == rotated)
             let acme = try await auth.customer(by: try await auth.administrator().jwt)

@@ -69,14 +69,17 @@ import Wire
             #expect(shown.vapid?.publicKey == Base64URL.encode(Self.browserKey.publicKey.x963Representation))
             let secret = Base64URL.encode(Self.browserKey.rawRepresentation)
             for text in [answer.text, try await acme.asAdmin(.get, "/applications/\(acme.id)/push").text] {
-                #expect(!text.contains("PRIVATE") && !text.contains(secret))
+                #expect(!text.contains("PRIVATE"))
+                #expect(!text.contains(secret))
             }
 
             let received = try await Self.credentials(of: acme)
-            #expect(received.apns?.key == Self.appleKey.pemRepresentation && received.apns?.topic == "com.example.app")
+            #expect(received.apns?.key == Self.appleKey.pemRepresentation)
+            #expect(received.apns?.topic == "com.example.app")
             #expect(received.vapid?.privateKey == Base64URL.encode(Self.browserKey.rawRepresentation))
             let account = try WireJSON.decode(JSONValue.self, from: Data((received.fcm?.serviceAccount ?? "").utf8))
-            #expect(account["project_id"] == "acme-42" && account["private_key_id"] == "0123abcd")
+            #expect(account["project_id"] == "acme-42")
+            #expect(account["private_key_id"] == "0123abcd")
             #expect(account["private_key"] == .string(try Self.googleKey.get().pkcs8PEMRepresentation))
             // The customer cannot choose where a token is requested.
             #expect(account["token_uri"] == .null)
@@ -106,7 +109,9 @@ import Wire
 
             let changed = try await Self.put(json(["apns": .null]), to: acme).decode(PushSetup.self)
 
-            #expect(changed.apns == nil && changed.fcm != nil && changed.vapid != nil)
+            #expect(changed.apns == nil)
+            #expect(changed.fcm != nil)
+            #expect(changed.vapid != nil)
             var expected = before
             expected.apns = nil
             #expect(try await Self.credentials(of: acme) == expected)
@@ -118,7 +123,8 @@ import Wire
             let body = json(["fcm": .object(["serviceAccount": account]), "vapid": .object(vapid)])
             #expect(try await Self.put(body, to: acme).status == 200)
             let after = try await Self.credentials(of: acme)
-            #expect(after.fcm == before.fcm && after.vapid?.privateKey == before.vapid?.privateKey)
+            #expect(after.fcm == before.fcm)
+            #expect(after.vapid?.privateKey == before.vapid?.privateKey)
             #expect(after.vapid?.subject == "https://example.com/contact")
         }
     }
@@ -167,7 +173,8 @@ import Wire
         try await withCustomer { acme in
             for (body, field) in flaws {
                 let answer = try await Self.put(body, to: acme)
-                #expect(answer.status == 400 && answer.problem?.field == field, "\(field): \(answer.text)")
+                #expect(answer.status == 400, "\(field): \(answer.text)")
+                #expect(answer.problem?.field == field, "\(field): \(answer.text)")
                 #expect(!answer.text.contains("PRIVATE"))
             }
             // A valid credential beside an invalid one is not stored either.

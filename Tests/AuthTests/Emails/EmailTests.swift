@@ -18,7 +18,8 @@ import Wire
             let body = json(["email": .string(email), "password": .string(Auth.password)])
             #expect(try await fixture.auth.post("/auth/register", body).status == 200)
             let early = try await fixture.auth.login(email)
-            #expect(early.status == 401 && early.problem?.code == "email_not_verified")
+            #expect(early.status == 401)
+            #expect(early.problem?.code == "email_not_verified")
 
             try await fixture.verify(email)
 
@@ -155,7 +156,8 @@ import Wire
             _ = try await fixture.verified("ada", "ada@example.org")
             let used = try await fixture.token(to: "ada@example.org")
             let again = try await fixture.auth.post("/auth/email/verify", json(["token": .string(used)]))
-            #expect(again.status == 400 && again.problem?.field == "token")
+            #expect(again.status == 400)
+            #expect(again.problem?.field == "token")
             #expect(again.problem?.code == "invalid_email_token")
 
             try await fixture.register("bo", "bo@example.org")
@@ -169,9 +171,11 @@ import Wire
     func malformedLink(_ token: String) async throws {
         try await withMail { fixture in
             let answer = try await fixture.auth.post("/auth/email/verify", json(["token": .string(token)]))
-            #expect(answer.status == 400 && answer.problem?.field == "token")
+            #expect(answer.status == 400)
+            #expect(answer.problem?.field == "token")
             let reset = try await fixture.reset(token, to: "another password")
-            #expect(reset.status == 400 && reset.problem?.field == "token")
+            #expect(reset.status == 400)
+            #expect(reset.problem?.field == "token")
         }
     }
 
@@ -236,7 +240,8 @@ import Wire
 
             let kinds = try await fixture.auth.events(ada.jwt).map(\.kind)
 
-            #expect(kinds.contains("email.changed") && kinds.contains("password.reset"))
+            #expect(kinds.contains("email.changed"))
+            #expect(kinds.contains("password.reset"))
         }
     }
 
@@ -247,11 +252,14 @@ import Wire
             _ = try await fixture.verified("ada", "ada@example.org")
             let taken = try await fixture.register("mallory", "ADA@example.org")
             let free = try await fixture.register("bo", "bo@example.org")
-            #expect(taken.status == 200 && free.status == 200)
+            #expect(taken.status == 200)
+            #expect(free.status == 200)
             #expect(Set(taken.headers.map(\.name)) == Set(free.headers.map(\.name)))
 
             let mail = try #require(try await fixture.mails(to: "ada@example.org", count: 2).last)
-            #expect(mail.links.isEmpty && mail.text.contains("ada") && !mail.text.contains("mallory"))
+            #expect(mail.links.isEmpty)
+            #expect(mail.text.contains("ada"))
+            #expect(!mail.text.contains("mallory"))
             #expect(try await fixture.auth.login("ada@example.org").status == 200)
         }
     }
@@ -309,7 +317,8 @@ import Wire
                 )
             }
             let refused = try await fixture.auth.post("/auth/email", json(["email": "y@example.org"]), token: ada.jwt)
-            #expect(refused.status == 429 && refused.headers[.retryAfter] != nil)
+            #expect(refused.status == 429)
+            #expect(refused.headers[.retryAfter] != nil)
         }
     }
 
@@ -356,11 +365,14 @@ import Wire
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let change = try await auth.post("/auth/email", json(["email": "ada@example.org"]), token: ada.jwt)
-            #expect(change.status == 422 && change.problem?.code == "email_not_configured")
+            #expect(change.status == 422)
+            #expect(change.problem?.code == "email_not_configured")
             let forgotten = try await auth.post("/auth/password/forgot", json(["email": "ada@example.org"]))
-            #expect(forgotten.status == 422 && forgotten.problem?.code == "email_not_configured")
+            #expect(forgotten.status == 422)
+            #expect(forgotten.problem?.code == "email_not_configured")
             let again = try await auth.post("/auth/email/resend", json(["email": "ada@example.org"]))
-            #expect(again.status == 422 && again.problem?.code == "email_not_configured")
+            #expect(again.status == 422)
+            #expect(again.problem?.code == "email_not_configured")
         }
     }
 }

@@ -17,13 +17,15 @@ import Wire
     func signIn(_ provider: String) async throws {
         try await withIdentities { fixture in
             let first = try await fixture.complete(try await fixture.authorization("ana", at: provider), at: provider)
-            #expect(first.status == 200 && first.json["created"].bool == true, "\(first.text)")
+            #expect(first.status == 200, "\(first.text)")
+            #expect(first.json["created"].bool == true, "\(first.text)")
             let me = try await fixture.auth.me(first.json["jwt"].string).json
             #expect(me["fullName"].string == "Ana Albers")
             // Facebook does not report whether an address was verified.
             #expect(me["emailVerified"].bool == (provider != "facebook"))
             let second = try await fixture.complete(try await fixture.authorization("ana", at: provider), at: provider)
-            #expect(second.json["userId"] == first.json["userId"] && second.json["created"].bool == false)
+            #expect(second.json["userId"] == first.json["userId"])
+            #expect(second.json["created"].bool == false)
         }
     }
 
@@ -33,7 +35,8 @@ import Wire
             let authorization = try await fixture.authorization("ana", at: "google")
             let other = String(repeating: "w", count: 43)
             let thief = try await fixture.complete(authorization, at: "google", verifier: other)
-            #expect(thief.status == 401 && thief.problem?.code == "invalid_authorization")
+            #expect(thief.status == 401)
+            #expect(thief.problem?.code == "invalid_authorization")
             #expect(try await fixture.complete(authorization, at: "apple").status == 401)
             #expect(try await fixture.complete(authorization, at: "google").status == 200)
             #expect(try await fixture.complete(authorization, at: "google").status == 401)
@@ -46,8 +49,10 @@ import Wire
             let step = try await fixture.agree(try await fixture.begin("google"), as: "ana")
             for state in [nil, "", "made-up", ProofNonce.random()] {
                 let answer = try await fixture.callback(step.changing("state", to: state))
-                #expect(answer.status == 400 && answer.problem?.code == "unknown_state")
-                #expect(answer.problem?.field == "state" && answer.headers[.location] == nil)
+                #expect(answer.status == 400)
+                #expect(answer.problem?.code == "unknown_state")
+                #expect(answer.problem?.field == "state")
+                #expect(answer.headers[.location] == nil)
             }
             #expect(try await fixture.callback(step).status == 303)
             #expect(try await fixture.callback(step).status == 400)
@@ -63,7 +68,8 @@ import Wire
                 "https://evil.example", "\(fixture.sandbox.url)/apple", "\(fixture.sandbox.url)/google/", nil,
             ] {
                 let answer = try await fixture.callback(step.changing("iss", to: issuer))
-                #expect(answer.status == 401 && answer.problem?.code == "wrong_issuer", "\(issuer ?? "none")")
+                #expect(answer.status == 401, "\(issuer ?? "none")")
+                #expect(answer.problem?.code == "wrong_issuer", "\(issuer ?? "none")")
             }
             var elsewhere = step
             elsewhere.url = step.url.replacing("/google/callback", with: "/apple/callback")
@@ -84,7 +90,8 @@ import Wire
                 )
                 #expect(answer.status == 303)
                 let redirected = IdentityFixture.Step(answer.headers[.location] ?? "")
-                #expect(redirected["error"] == "access_denied" && redirected["provider"] == provider)
+                #expect(redirected["error"] == "access_denied")
+                #expect(redirected["provider"] == provider)
                 #expect(redirected["authorization"] == nil)
             }
         }
@@ -117,7 +124,8 @@ import Wire
                     "/auth/identities/google/authorizations",
                     json(["redirectUri": .string(redirect), "codeChallenge": .string(challenge)])
                 )
-                #expect(answer.status == 400 && answer.problem?.field == field, "\(redirect) \(challenge)")
+                #expect(answer.status == 400, "\(redirect) \(challenge)")
+                #expect(answer.problem?.field == field, "\(redirect) \(challenge)")
             }
         }
     }
@@ -163,7 +171,8 @@ import Wire
             let step = try await Self.code(fixture)
             #expect(try await Self.redeem(step, fixture).status == 200)
             let again = try await Self.redeem(step, fixture)
-            #expect(again.status == 401 && again.problem?.code == "invalid_code")
+            #expect(again.status == 401)
+            #expect(again.problem?.code == "invalid_code")
         }
     }
 
@@ -172,13 +181,16 @@ import Wire
         try await withIdentities { fixture in
             let other = String(repeating: "w", count: 43)
             let stolen = try await Self.redeem(try await Self.code(fixture), fixture, ["codeVerifier": .string(other)])
-            #expect(stolen.status == 401 && stolen.problem?.code == "invalid_code")
+            #expect(stolen.status == 401)
+            #expect(stolen.problem?.code == "invalid_code")
             let evil: [String: JSONValue] = ["redirectUri": "https://evil.example"]
             let elsewhere = try await Self.redeem(try await Self.code(fixture), fixture, evil)
-            #expect(elsewhere.status == 400 && elsewhere.problem?.code == "unregistered_url")
+            #expect(elsewhere.status == 400)
+            #expect(elsewhere.problem?.code == "unregistered_url")
             for issuer: JSONValue in ["https://evil.example", .null] {
                 let mixed = try await Self.redeem(try await Self.code(fixture), fixture, ["iss": issuer])
-                #expect(mixed.status == 401 && mixed.problem?.code == "wrong_issuer")
+                #expect(mixed.status == 401)
+                #expect(mixed.problem?.code == "wrong_issuer")
             }
         }
     }

@@ -17,19 +17,24 @@ import Testing
     @Test("Without settings there is no provider")
     func noProviders() throws {
         let settings = try read([:])
-        #expect(settings.openID.isEmpty && settings.facebook == nil && settings.twitter == nil)
+        #expect(settings.openID.isEmpty)
+        #expect(settings.facebook == nil)
+        #expect(settings.twitter == nil)
         #expect(settings.redirectURLs.isEmpty)
     }
 
     @Test("Google has several clients, and an alias only for its own issuer")
     func googleClients() throws {
         let google = try #require(try read(["GOOGLE_CLIENT_ID": "web, ios ,android"]).openID.first)
-        #expect(google.name == "google" && google.clients == ["web", "ios", "android"])
-        #expect(google.issuer == "https://accounts.google.com" && google.issuerAliases == ["accounts.google.com"])
+        #expect(google.name == "google")
+        #expect(google.clients == ["web", "ios", "android"])
+        #expect(google.issuer == "https://accounts.google.com")
+        #expect(google.issuerAliases == ["accounts.google.com"])
         let custom = try #require(
             try read(["GOOGLE_CLIENT_ID": "web", "GOOGLE_ISSUER": "http://127.0.0.1:8090/google/"]).openID.first
         )
-        #expect(custom.issuer == "http://127.0.0.1:8090/google" && custom.issuerAliases.isEmpty)
+        #expect(custom.issuer == "http://127.0.0.1:8090/google")
+        #expect(custom.issuerAliases.isEmpty)
     }
 
     @Test("Twitter needs its second API, and Facebook its secret")
@@ -47,7 +52,8 @@ import Testing
         let apple = try #require(try read(whole).openID.first)
         #expect(apple.usesFormPost)
         guard case .apple(let secret) = apple.secret else { throw SettingError("APPLE_KEY", "was not read") }
-        #expect(secret.team == "T" && secret.keyID == "K")
+        #expect(secret.team == "T")
+        #expect(secret.keyID == "K")
 
         #expect(throws: SettingError.self) { try read(whole.merging(["APPLE_TEAM_ID": ""]) { $1 }) }
         let rubbish = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"
@@ -63,7 +69,8 @@ import Testing
         let all = try read(["OPENID_PROVIDERS": text]).openID
         #expect(all.map(\.name) == ["club", "corp"])
         // An issuer is compared exactly, so its trailing slash stays.
-        #expect(all[1].issuer == "https://id.example.org/" && all[1].clients == ["web", "app"])
+        #expect(all[1].issuer == "https://id.example.org/")
+        #expect(all[1].clients == ["web", "app"])
         guard case .always = all[1].emailTrust, case .never = all[0].emailTrust else {
             throw SettingError("OPENID_PROVIDERS", "was not read")
         }
@@ -115,6 +122,7 @@ import Testing
         ])
         var dumped = ""
         dump(settings, to: &dumped)
-        #expect(!dumped.contains("hush") && !"\(settings)".contains("hush"))
+        #expect(!dumped.contains("hush"))
+        #expect(!"\(settings)".contains("hush"))
     }
 }

@@ -18,7 +18,8 @@ import Wire
             let ana = try await fixture.person("ana")
             fixture.sandbox.set(IdentityProfile(email: "Ana@Gmail.com"), of: "ana", at: .apple)
             let again = try await fixture.signIn("ana", at: .apple)
-            #expect(again.json["userId"].string == ana.userId && again.json["created"].bool == false)
+            #expect(again.json["userId"].string == ana.userId)
+            #expect(again.json["created"].bool == false)
             let list = try await fixture.auth.service.send(.get, "/auth/identities", token: ana.jwt).json
             #expect(list["identities"].array.map { $0["provider"].string } == ["apple", "google"])
         }
@@ -31,7 +32,8 @@ import Wire
             let claimed = IdentityProfile(email: "ana@gmail.com", emailVerified: false)
             fixture.sandbox.set(claimed, of: "mallory", at: .apple)
             let mallory = try await fixture.signIn("mallory", at: .apple)
-            #expect(mallory.json["created"].bool == true && mallory.json["userId"].string != ana.userId)
+            #expect(mallory.json["created"].bool == true)
+            #expect(mallory.json["userId"].string != ana.userId)
             let me = try await fixture.auth.me(mallory.json["jwt"].string).json
             #expect(me["emailVerified"].bool == false)
             #expect(try await fixture.person("ana").userId == ana.userId)
@@ -73,11 +75,13 @@ import Wire
             let ada = try await fixture.auth.signUp("ada")
             fixture.clock.advance(seconds: 301)
             let late = try await fixture.signIn("ana", token: ada.jwt)
-            #expect(late.status == 403 && late.problem?.code == "recent_login_required")
+            #expect(late.status == 403)
+            #expect(late.problem?.code == "recent_login_required")
 
             let fresh = try await fixture.auth.signIn("ada")
             let linked = try await fixture.signIn("ana", token: fresh.jwt)
-            #expect(linked.json["userId"].string == ada.userId && linked.json["created"].bool == false)
+            #expect(linked.json["userId"].string == ada.userId)
+            #expect(linked.json["created"].bool == false)
             #expect(try await fixture.person("ana").userId == ada.userId)
             let again = try await fixture.signIn("ana", token: fresh.jwt)
             #expect(again.status == 200)
@@ -90,11 +94,13 @@ import Wire
             _ = try await fixture.person("ana")
             let ada = try await fixture.auth.signUp("ada")
             let taken = try await fixture.signIn("ana", token: ada.jwt)
-            #expect(taken.status == 409 && taken.problem?.code == "identity_taken")
+            #expect(taken.status == 409)
+            #expect(taken.problem?.code == "identity_taken")
 
             #expect(try await fixture.signIn("bo", token: ada.jwt).status == 200)
             let second = try await fixture.signIn("cara", token: ada.jwt)
-            #expect(second.status == 409 && second.problem?.code == "provider_linked")
+            #expect(second.status == 409)
+            #expect(second.problem?.code == "provider_linked")
             #expect(try await fixture.signIn("cara").json["created"].bool == true)
         }
     }
@@ -104,9 +110,11 @@ import Wire
         try await withIdentities { fixture in
             let guest = try await fixture.auth.anonymous()
             let ana = try await fixture.signIn("ana", token: guest.jwt)
-            #expect(ana.json["userId"].string == guest.userId && ana.json["created"].bool == false)
+            #expect(ana.json["userId"].string == guest.userId)
+            #expect(ana.json["created"].bool == false)
             let me = try await fixture.auth.me(guest.jwt).json
-            #expect(me["isAnonymous"].bool == false && me["fullName"].string == "Ana Albers")
+            #expect(me["isAnonymous"].bool == false)
+            #expect(me["fullName"].string == "Ana Albers")
             #expect(me["emailVerified"].bool == true)
 
             let another = try await fixture.auth.anonymous()
@@ -123,7 +131,8 @@ import Wire
                 try await fixture.auth.service.send(.delete, "/auth/identities/\(provider)", token: person.jwt)
             }
             let last = try await unlink("google", ana)
-            #expect(last.status == 409 && last.problem?.code == "last_sign_in_method")
+            #expect(last.status == 409)
+            #expect(last.problem?.code == "last_sign_in_method")
             #expect(try await unlink("apple", ana).status == 404)
             #expect(try await fixture.person("ana").userId == ana.userId)
 
@@ -167,7 +176,8 @@ import Wire
             let next = Data(repeating: 9, count: 32).base64EncodedString()
             try await fixture.auth.reencrypt(keys: "\(next),\(Auth.key)")
             let after = try await stored()
-            #expect(after.key != before.key && after.box != before.box)
+            #expect(after.key != before.key)
+            #expect(after.box != before.box)
 
             let owner = try await pool.one("SELECT provider, subject FROM identities") { row in
                 IdentityStore.Key(provider: try row.string("provider"), subject: try row.string("subject"))
@@ -193,7 +203,8 @@ import Wire
                 )
             }
             let another = try await post(codeOf: "bo")
-            #expect(another.status == 401 && another.problem?.code == "invalid_code")
+            #expect(another.status == 401)
+            #expect(another.problem?.code == "invalid_code")
             #expect(try await post(codeOf: "ana").status == 200)
             let pool = fixture.auth.service.database.pool
             let encrypted = try await pool.one("SELECT count(encrypted_token) AS count FROM identities") {

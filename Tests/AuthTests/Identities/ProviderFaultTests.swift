@@ -18,7 +18,8 @@ import Wire
 
             try fixture.sandbox.rotateKey(of: .google)
             let unknown = try await fixture.signIn("ana")
-            #expect(unknown.status == 401 && unknown.problem?.code == "unknown_key")
+            #expect(unknown.status == 401)
+            #expect(unknown.problem?.code == "unknown_key")
             fixture.clock.advance(seconds: 300)
             #expect(try await fixture.signIn("ana").status == 200)
         }
@@ -37,7 +38,8 @@ import Wire
         try await withIdentities { fixture in
             try fixture.sandbox.script.add(rule)
             let answer = try await fixture.signIn("ana")
-            #expect(answer.status == 503 && answer.headers[.retryAfter] != nil, "\(answer.text)")
+            #expect(answer.status == 503, "\(answer.text)")
+            #expect(answer.headers[.retryAfter] != nil, "\(answer.text)")
             fixture.sandbox.script.clear()
             fixture.clock.advance(seconds: 5)
             #expect(try await fixture.signIn("ana").status == 200)
@@ -62,7 +64,8 @@ import Wire
                 let authorization = try await fixture.authorization("ana", at: name)
                 try fixture.sandbox.script.add(ScriptRule(service: provider, path: "token", status: 503, times: 1))
                 let answer = try await fixture.complete(authorization, at: name)
-                #expect(answer.status == 503 && answer.headers[.retryAfter] != nil, "\(name): \(answer.text)")
+                #expect(answer.status == 503, "\(name): \(answer.text)")
+                #expect(answer.headers[.retryAfter] != nil, "\(name): \(answer.text)")
             }
         }
     }
@@ -72,9 +75,11 @@ import Wire
         try await withIdentities { fixture in
             let ana = try #require(fixture.sandbox.networks.account("ana", on: .facebook))
             let answer = try await fixture.post("facebook", ["accessToken": .string(ana.accessToken)])
-            #expect(answer.status == 200 && answer.json["created"].bool == true, "\(answer.text)")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.json["created"].bool == true, "\(answer.text)")
             let unknown = try await fixture.post("facebook", ["accessToken": "made-up"])
-            #expect(unknown.status == 401 && unknown.problem?.code == "invalid_access_token")
+            #expect(unknown.status == 401)
+            #expect(unknown.problem?.code == "invalid_access_token")
         }
     }
 
@@ -84,7 +89,8 @@ import Wire
             let networks = fixture.sandbox.networks
             let token = try #require(networks.token(of: "ana", on: .facebook, givenTo: "another-app"))
             let answer = try await fixture.post("facebook", ["accessToken": .string(token)])
-            #expect(answer.status == 401 && answer.problem?.code == "wrong_audience", "\(answer.text)")
+            #expect(answer.status == 401, "\(answer.text)")
+            #expect(answer.problem?.code == "wrong_audience", "\(answer.text)")
         }
     }
 
@@ -94,7 +100,8 @@ import Wire
         try await withIdentities { fixture in
             let ana = try #require(fixture.sandbox.networks.account("ana", on: .twitter))
             let answer = try await fixture.post("twitter", ["accessToken": .string(ana.accessToken)])
-            #expect(answer.status == 400 && answer.problem?.code == "unsupported_proof")
+            #expect(answer.status == 400)
+            #expect(answer.problem?.code == "unsupported_proof")
         }
     }
 }

@@ -33,10 +33,15 @@ import Testing
     func provisioningURI() throws {
         let totp = TOTP(secret: Data(repeating: 0, count: 20))
         let parts = try #require(URLComponents(string: totp.uri(issuer: "Ro:ost & Co", account: "ada/b ü")))
-        #expect(parts.scheme == "otpauth" && parts.host == "totp" && parts.path == "/Ro ost & Co:ada/b ü")
+        #expect(parts.scheme == "otpauth")
+        #expect(parts.host == "totp")
+        #expect(parts.path == "/Ro ost & Co:ada/b ü")
         let items = Dictionary(uniqueKeysWithValues: (parts.queryItems ?? []).map { ($0.name, $0.value ?? "") })
-        #expect(items["secret"] == String(repeating: "A", count: 32) && items["issuer"] == "Ro:ost & Co")
-        #expect(items["digits"] == "6" && items["period"] == "30" && items["algorithm"] == "SHA1")
+        #expect(items["secret"] == String(repeating: "A", count: 32))
+        #expect(items["issuer"] == "Ro:ost & Co")
+        #expect(items["digits"] == "6")
+        #expect(items["period"] == "30")
+        #expect(items["algorithm"] == "SHA1")
     }
 
     @Test(

@@ -49,10 +49,12 @@ import Wire
             let known = try await Self.revoke(ada.refreshToken, auth)
             for token in [ada.refreshToken, "nothing", "a.b.c", String(ada.refreshToken.reversed())] {
                 let answer = try await Self.revoke(token, auth)
-                #expect(answer.status == 200 && answer.body == known.body)
+                #expect(answer.status == 200)
+                #expect(answer.body == known.body)
             }
             let nothing = try await Self.revoke("", auth)
-            #expect(nothing.status == 400 && nothing.problem?.field == "token")
+            #expect(nothing.status == 400)
+            #expect(nothing.problem?.field == "token")
             #expect(try await Self.revoke(String(repeating: "x", count: 8_193), auth).status == 400)
         }
     }
@@ -64,8 +66,11 @@ import Wire
             let ada = try await auth.signUp("ada")
             let service = AuthClient(try auth.service.peerClient("photos", callee: "auth"))
             let status = try await service.status(of: ada.jwt)
-            #expect(status.active && status.sub == ada.userId && status.clientID == RoostApplication.id)
-            #expect(status.exp == Int64(clock.now.timeIntervalSince1970) + 3_600 && status.tokenType == "Bearer")
+            #expect(status.active)
+            #expect(status.sub == ada.userId)
+            #expect(status.clientID == RoostApplication.id)
+            #expect(status.exp == Int64(clock.now.timeIntervalSince1970) + 3_600)
+            #expect(status.tokenType == "Bearer")
             #expect(try await service.status(of: ada.refreshToken) == .inactive)
             #expect(try await service.status(of: "nothing") == .inactive)
 
@@ -95,7 +100,8 @@ import Wire
             #expect(answer.json["sub"].string == ada.userId)
             #expect(answer.json["preferred_username"].string == "ada")
             #expect(answer.json["name"].string == "Ada Lovelace")
-            #expect(answer.json["email"] == .null && answer.json["email_verified"] == .null)
+            #expect(answer.json["email"] == .null)
+            #expect(answer.json["email_verified"] == .null)
             #expect(answer.headers[.cacheControl] == "no-store")
         }
     }

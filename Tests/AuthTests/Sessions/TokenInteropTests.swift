@@ -19,7 +19,8 @@ import Wire
             let results = try await AuthOracle.verify(ada.jwt, keys: keys, issuer: Self.issuer, audience: "roost")
             for library in ["pyjwt", "joserfc"] {
                 #expect(results[library]["sub"].string == ada.userId, "\(library): \(results)")
-                #expect(results[library]["app"].string == "roost" && results[library]["sid"].string != nil)
+                #expect(results[library]["app"].string == "roost")
+                #expect(results[library]["sid"].string != nil)
             }
         }
     }
@@ -38,7 +39,8 @@ import Wire
                 (key.person.jwt, "https://other.example", "roost"), (key.person.jwt, Self.issuer, "other"),
             ] {
                 let results = try await AuthOracle.verify(token, keys: keys, issuer: issuer, audience: audience)
-                #expect(results["pyjwt"] == .null && results["joserfc"] == .null, "\(results)")
+                #expect(results["pyjwt"] == .null, "\(results)")
+                #expect(results["joserfc"] == .null, "\(results)")
             }
         }
     }
