@@ -111,7 +111,7 @@ func withGateway(
         configuration.drainTimeout = .milliseconds(500)
         // Scripts count their requests; tests of health checks turn the checks on.
         configuration.healthInterval = .zero
-        configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+        configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
             try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:\(service.port)"])
         }
         try change(&configuration)
@@ -155,7 +155,7 @@ func withGateway(
         guard let script = others.first else {
             try await withGateway(
                 settings: { configuration in
-                    configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+                    configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
                         let urls = services.map { "http://127.0.0.1:\($0.port)" }
                         return try UpstreamService(name: name, prefixes: prefixes, urls: urls)
                     }

@@ -242,7 +242,7 @@ import Testing
     func serviceDown() async throws {
         try await withGateway(settings: { configuration in
             // No process listens on the discard port.
-            configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+            configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
                 try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:9"])
             }
         }) { fixture in

@@ -99,7 +99,7 @@ import Testing
     @Test("Every route of the OpenAPI document has a service, and these need no credential")
     func embeddedRoutes() throws {
         let document = try OpenAPIDocument.embedded()
-        let services = try UpstreamService.known.map { name, prefixes, url in
+        let services = try UpstreamService.suite.map { name, prefixes, url in
             try UpstreamService(name: name, prefixes: prefixes, urls: [url])
         }
         let table = RouteTable(document: document, services: services)
