@@ -3,7 +3,7 @@ import Testing
 /// Behaviour that only a browser shows.
 extension SuiteTests {
     @Suite("Browser") struct BrowserTests {
-        @Test("A browser accepts the passkey options, and the pages behind email links work")
+        @Test("A browser adds a passkey, signs in with it, and sets a new password by an emailed link")
         func passkeyAndEmailLinks() async throws {
             try await FakePhones.with { suite, phones in
                 // Passkeys need a host name instead of an IP address.
