@@ -81,12 +81,12 @@ import Wire
             _ = try await fixture.push()
             try fixture.sandbox.script.add(ScriptRule(service: .apns, behaviour: .silence, times: 1, accepts: true))
 
-            let uncompleted = Task { try await fixture.push(within: .seconds(60)) }
+            let pending = Task { try await fixture.push(within: .seconds(60)) }
             // The request has arrived, so only the response is outstanding.
             try await fixture.sandbox.received.wait(forTotal: 2)
             try await Task.sleep(for: .seconds(1))
-            uncompleted.cancel()
-            await #expect(throws: (any Error).self) { try await uncompleted.value }
+            pending.cancel()
+            await #expect(throws: (any Error).self) { try await pending.value }
 
             #expect(fixture.sandbox.received.counts.accepted == 2)
             #expect(try await fixture.push().status == 200)
@@ -119,12 +119,12 @@ import Wire
             let form = try fixture.assertion()
             #expect(try await fixture.requestToken(form).status == 200)
             try fixture.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .silence, times: 1))
-            let uncompleted = Task { try await fixture.requestToken(form, within: .seconds(60)) }
+            let pending = Task { try await fixture.requestToken(form, within: .seconds(60)) }
             // The request has arrived, so only the response is outstanding.
             while !fixture.sandbox.script.rules.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .seconds(1))
-            uncompleted.cancel()
-            await #expect(throws: (any Error).self) { try await uncompleted.value }
+            pending.cancel()
+            await #expect(throws: (any Error).self) { try await pending.value }
 
             try fixture.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .reset, times: 1))
             await #expect(throws: (any Error).self) { try await fixture.requestToken(form) }
