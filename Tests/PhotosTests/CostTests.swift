@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("Cost of requests", "Cost of requests") struct CostTests {
+@Suite("Cost of requests") struct CostTests {
     @Test("Every route accepts or rejects hostile JSON within 50 ms of processor time per 100 kB")
     func routes() async throws {
         let described = try PublicRoute.below("photos")

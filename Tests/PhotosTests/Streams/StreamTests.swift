@@ -65,7 +65,7 @@ import Wire
                     ) { stream in
                         let ready = try #require(await stream.event())
                         #expect(ready.name == "ready")
-                        #expect((last == nil || ready.id == last))
+                        #expect(last == nil || ready.id == last)
                         for number in 0..<3 {
                             posted.append(try await fixture.post("\(number)", by: fixture.ann).postId)
                         }
