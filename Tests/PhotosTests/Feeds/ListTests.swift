@@ -60,12 +60,12 @@ import Wire
             var (likes, comments, cursors): ([String], [String], [String?]) = ([], [], [nil, nil])
             for page in 0..<3 {
                 let liked = try await fixture.bob.photos.likes(of: post, limit: 2, cursor: cursors[0])
-                let said = try await fixture.bob.photos.comments(on: post, limit: 2, cursor: cursors[1])
+                let commented = try await fixture.bob.photos.comments(on: post, limit: 2, cursor: cursors[1])
                 likes += liked.items.map(\.author.userId)
-                comments += said.items.map(\.author.userId)
-                cursors = [liked.next, said.next]
+                comments += commented.items.map(\.author.userId)
+                cursors = [liked.next, commented.next]
                 #expect((liked.next == nil) == (page == 2))
-                #expect((said.next == nil) == (page == 2))
+                #expect((commented.next == nil) == (page == 2))
                 try await fixture.eve.photos.like(post)
             }
             #expect(likes == names.reversed())

@@ -25,10 +25,10 @@ import Wire
         let posted = try await mastodon.publish(post, prepared: prepared, as: ann)
 
         #expect(posted == PublishedPost(id: "77", url: "https://h/@ann/77"))
-        let said = try #require(network.last)
-        #expect(said.json?["media_ids"] == .array([.string("5"), .string("6")]))
-        #expect(said.json?["status"]?.text == "hi")
-        #expect(said.header("idempotency-key") == post.key.uuidString.lowercased())
+        let sentRequest = try #require(network.last)
+        #expect(sentRequest.json?["media_ids"] == .array([.string("5"), .string("6")]))
+        #expect(sentRequest.json?["status"]?.text == "hi")
+        #expect(sentRequest.header("idempotency-key") == post.key.uuidString.lowercased())
         let sent = network.asked[0]
         #expect(sent.header("content-type")?.hasPrefix("multipart/form-data; boundary=") == true)
         #expect(sent.body?.readableBytesView.contains(0xFF) == true)
@@ -83,10 +83,10 @@ import Wire
         let posted = try await mastodon.reply(.saying("gladly", in: "9"), as: ann)
 
         #expect(posted.id == "11")
-        let said = try #require(network.last?.json)
-        #expect(said["status"]?.text == "@dan@far @bo gladly")
-        #expect(said["visibility"]?.text == "direct")
-        #expect(said["in_reply_to_id"]?.text == "10")
+        let sentRequest = try #require(network.last?.json)
+        #expect(sentRequest["status"]?.text == "@dan@far @bo gladly")
+        #expect(sentRequest["visibility"]?.text == "direct")
+        #expect(sentRequest["in_reply_to_id"]?.text == "10")
     }
 
     @Test("A reply with unknown outcome is found in its thread")

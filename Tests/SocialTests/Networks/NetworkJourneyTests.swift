@@ -186,7 +186,7 @@ import Wire
             }
 
             let limited = try await fault(ScriptRule(service: variant.service, status: 429, retryAfter: 90, times: 1))
-            let told = Date()
+            let limitedAt = Date()
             let broken = try await fault(ScriptRule(service: variant.service, status: 503, times: 1))
             let cut = try await fault(ScriptRule(service: variant.service, behaviour: .cut, times: 1))
             let html = try await fault(ScriptRule(service: variant.service, behaviour: .html, times: 1))
@@ -197,7 +197,7 @@ import Wire
                 return
             }
             // Vine and Instagram v1 do not send the end of the limit, and Meta sends minutes.
-            let wait = until.timeIntervalSince(told)
+            let wait = until.timeIntervalSince(limitedAt)
             #expect([.vine, .instagram2015].contains(variant) ? (1...901).contains(wait) : (60...150).contains(wait))
             #expect([broken, cut, html, malformed].map(\.?.kind) == Array(repeating: .transient, count: 4))
             var stranger = ana

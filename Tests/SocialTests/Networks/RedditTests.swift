@@ -201,10 +201,10 @@ import Wire
         let long = await failure(isWrite: true) { try await reddit.publish(post, prepared: nil, as: ann) }
 
         #expect(posted.id == "t3_4bbe4b")
-        let said = network.asked[0]
-        #expect(said.form("sr") == "u_ann")
-        #expect(said.form("title") == "a title")
-        #expect(said.form("text") == "and more")
+        let sentRequest = network.asked[0]
+        #expect(sentRequest.form("sr") == "u_ann")
+        #expect(sentRequest.form("title") == "a title")
+        #expect(sentRequest.form("text") == "and more")
         #expect(fast?.kind == .rateLimited(until: testNow.addingTimeInterval(554.1)))
         #expect(fast?.code == "RATELIMIT")
         #expect(long?.kind == .invalid)

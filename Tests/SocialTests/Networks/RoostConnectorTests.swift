@@ -68,7 +68,7 @@ import Wire
 
     @Test("Conversations and their messages are read as threads")
     func threads() async throws {
-        let said = message(2, "hi", by: "bo")
+        let newestMessage = message(2, "hi", by: "bo")
         var file = message(1, "https://m/1.jpg", by: "ann")
         (file.encoding, file.mime) = ("url", "image/jpeg")
         let conversation = Conversation(
@@ -83,11 +83,11 @@ import Wire
             meta: nil,
             pushEnabled: true,
             unreadCount: 1,
-            lastMessage: said,
+            lastMessage: newestMessage,
             isBlockedByMe: false
         )
         conversations.answer("GET /conversations", Page([conversation]))
-        conversations.answer("GET /conversations/tok/messages", Page([said, file]))
+        conversations.answer("GET /conversations/tok/messages", Page([newestMessage, file]))
 
         let threads = try await roost.threads(PageRequest(), as: ann).items.map(\.item)
         let messages = try await roost.messages(of: "tok", PageRequest(limit: 2), as: ann)

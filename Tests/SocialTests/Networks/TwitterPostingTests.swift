@@ -25,11 +25,11 @@ import Wire
         let posted = try await twitter.publish(post, prepared: prepared, as: first)
 
         #expect(posted == PublishedPost(id: "99", url: "https://x.com/ann/status/99"))
-        let said = try #require(network.last)
-        #expect(said.form("status") == "hi")
-        #expect(said.form("media_ids") == "71")
-        #expect(said.form("lat") == "37.5")
-        #expect(said.form("long") == "-122.25")
+        let sentRequest = try #require(network.last)
+        #expect(sentRequest.form("status") == "hi")
+        #expect(sentRequest.form("media_ids") == "71")
+        #expect(sentRequest.form("lat") == "37.5")
+        #expect(sentRequest.form("long") == "-122.25")
         #expect(network.asked.allSatisfy { $0.header("authorization")?.hasPrefix("OAuth ") == true })
     }
 

@@ -273,11 +273,11 @@ struct RecordedMastodonTests {
             ["url", "remote_url"].contains { file[$0] is String }
         }
         let warning = (shown["spoiler_text"] as? String ?? "").filter { !$0.isWhitespace }
-        let said = ReferenceJSON.visibleText(ofHTML: shown["content"] as? String ?? "")
+        let contentText = ReferenceJSON.visibleText(ofHTML: shown["content"] as? String ?? "")
         #expect(item.item.id.native == status["id"] as? String)
         #expect(ReferenceJSON.agrees(item.item.createdAt, status["created_at"]))
         #expect(item.item.author?.id == (status["account"] as? [String: Any])?["id"] as? String)
-        #expect(item.item.text.filter { !$0.isWhitespace } == warning + said)
+        #expect(item.item.text.filter { !$0.isWhitespace } == warning + contentText)
         #expect(item.item.media.count == files.count)
         #expect(item.item.stats.likes == shown["favourites_count"] as? Int)
         #expect(item.item.stats.reposts == shown["reblogs_count"] as? Int)

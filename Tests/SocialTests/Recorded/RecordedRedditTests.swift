@@ -87,7 +87,7 @@ struct RecordedRedditTests {
 
     /// Expects the messages of a thread, including all replies, and returns their number.
     private func expectMessages(of thread: Item, _ json: [String: Any]) async throws -> Int {
-        let said = ReferenceJSON.objects(in: json) { $0["kind"] as? String == "t4" }.compactMap {
+        let recordedJSON = ReferenceJSON.objects(in: json) { $0["kind"] as? String == "t4" }.compactMap {
             $0["data"] as? [String: Any]
         }
         let network = RecordedNetwork()
@@ -97,11 +97,11 @@ struct RecordedRedditTests {
 
         let page = try await reddit(network).messages(of: id, PageRequest(limit: 1_000), as: ann)
 
-        #expect(Set(page.items.map(\.item.id.native)) == Set(said.compactMap { $0["name"] as? String }))
+        #expect(Set(page.items.map(\.item.id.native)) == Set(recordedJSON.compactMap { $0["name"] as? String }))
         #expect(page.items.map(\.item.createdAt).max() == thread.createdAt)
-        let bodies = Dictionary(said.map { ($0["name"] as? String ?? "", $0["body"] as? String ?? "") }) { $1 }
+        let bodies = Dictionary(recordedJSON.map { ($0["name"] as? String ?? "", $0["body"] as? String ?? "") }) { $1 }
         for item in page.items.map(\.item) { #expect(item.text == bodies[item.id.native]) }
-        return said.count
+        return recordedJSON.count
     }
 
     @Test("Notifications are read completely, without private messages")
@@ -172,9 +172,9 @@ struct RecordedRedditTests {
             var account = ann
             account.tokens.refresh = "refresh"
             let fresh = try await reddit(network).renew(account)
-            let said = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
-            let seconds = try #require(said["expires_in"] as? Double)
-            #expect(fresh.access == said["access_token"] as? String)
+            let recordedJSON = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
+            let seconds = try #require(recordedJSON["expires_in"] as? Double)
+            #expect(fresh.access == recordedJSON["access_token"] as? String)
             #expect(fresh.expiresAt == testNow.addingTimeInterval(seconds))
         }
         #expect(people.count > 3)
@@ -188,8 +188,8 @@ struct RecordedRedditTests {
         for recording in try recordings("POST", /\/api\/submit\/?/) {
             let network = RecordedNetwork()
             network.answer("POST https://oauth.reddit.com/api/submit", as: recording)
-            let said = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
-            let data = (said["json"] as? [String: Any])?["data"] as? [String: Any]
+            let recordedJSON = try #require(ReferenceJSON.read(recording.body) as? [String: Any])
+            let data = (recordedJSON["json"] as? [String: Any])?["data"] as? [String: Any]
             let isPhoto = data?["websocket_url"] != nil
             let prepared = isPhoto ? try NetworkCursor(["image": "https://i/1.jpg"]) : nil
 
@@ -222,8 +222,8 @@ struct RecordedRedditTests {
             let image = try #require(prepared?.value["image"]?.text)
             #expect(image.hasPrefix("\(media)/"))
             #expect(!image.contains("%2F"))
-            let said = try #require(ReferenceJSON.read(lease.body) as? [String: Any])
-            let fields = (said["args"] as? [String: Any])?["fields"] as? [[String: String]] ?? []
+            let recordedJSON = try #require(ReferenceJSON.read(lease.body) as? [String: Any])
+            let fields = (recordedJSON["args"] as? [String: Any])?["fields"] as? [[String: String]] ?? []
             let sent = try #require(network.last?.text)
             for field in fields { #expect(sent.contains(field["value"] ?? "?")) }
             count += 1
@@ -252,8 +252,10 @@ struct RecordedRedditTests {
             #expect(failed?.reason.contains("<") == false)
             #expect(failed?.reason.isEmpty == false)
             // A body that is not JSON is a page of HTML.
-            let said = (try? ReferenceJSON.read(recording.body)) as? [String: Any]
-            if let why = said?["explanation"] as? String { #expect(failed?.reason == NetworkError.oneLine(why)) }
+            let recordedJSON = (try? ReferenceJSON.read(recording.body)) as? [String: Any]
+            if let why = recordedJSON?["explanation"] as? String {
+                #expect(failed?.reason == NetworkError.oneLine(why))
+            }
         }
         #expect(refused.count > 50)
         Recordings.say("reddit: \(refused.count) errors, none of them of rate limits (429)")
