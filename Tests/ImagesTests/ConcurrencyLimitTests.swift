@@ -4,9 +4,9 @@ import Testing
 
 @testable import Images
 
-/// Who is given of what there is not enough of, and when.
-@Suite struct ConcurrencyLimitTests {
-    @Test func firstComeFirstServed() async throws {
+@Suite("Concurrency limit by weight") struct ConcurrencyLimitTests {
+    @Test("Waiting requests start in order, even if a later one would fit")
+    func firstComeFirstServed() async throws {
         let limit = ConcurrencyLimit(of: 10, queueLimit: 5)
         let (first, large, small) = (BlockingTask(), BlockingTask(), BlockingTask())
         let one = Task { try await limit.with(6) { () throws(ImageError) in await first.run() } }
@@ -15,9 +15,10 @@ import Testing
         try await eventually { await limit.waiting == 1 }
         let three = Task { try await limit.with(2) { () throws(ImageError) in await small.run() } }
         try await eventually { await limit.waiting == 2 }
-        #expect(!large.hasStarted && !small.hasStarted)
+        #expect(!large.hasStarted)
+        #expect(!small.hasStarted)
         first.end()
-        // Both fit now.
+        // Both requests fit now.
         try await eventually { large.hasStarted && small.hasStarted }
         large.end()
         small.end()
@@ -26,7 +27,8 @@ import Testing
         }
     }
 
-    @Test func cancellation() async throws {
+    @Test("Cancelling a waiting request lets the next one start")
+    func cancellation() async throws {
         let limit = ConcurrencyLimit(of: 10, queueLimit: 5)
         let (first, small) = (BlockingTask(), BlockingTask())
         let one = Task { try await limit.with(6) { () throws(ImageError) in await first.run() } }
@@ -42,12 +44,12 @@ import Testing
         small.end()
         try await one.value
         try await two.value
-        // All of it is there again.
+        // The whole capacity is available again.
         try await limit.with(10) { () throws(ImageError) in }
     }
 }
 
-/// What lasts until it is told to end.
+/// A task that runs until `end()` is called.
 private final class BlockingTask: Sendable {
     private let (ends, ending) = AsyncStream<Void>.makeStream()
     private let started = Atomic(false)

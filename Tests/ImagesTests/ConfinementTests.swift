@@ -6,7 +6,7 @@ import Testing
 @testable import Images
 
 @Suite("Confinement of image workers") struct ConfinementTests {
-    /// What the kernel of this machine confines a worker by.
+    /// Returns the confinement mechanisms that the kernel of this machine lacks.
     private static func missing() async throws -> [String] {
         let worker = try await WorkerProcess.start(ImageProcessorConfiguration(worker: worker()))
         await worker.end(now: false)
@@ -22,7 +22,7 @@ import Testing
         #expect(refused.count == 10, "\(output)")
     }
 
-    @Test("Every thread of a worker is under the filter")
+    @Test("The system call filter applies to every thread of a worker")
     func threads() async throws {
         try await withImages { fixture in
             _ = try await fixture.prepare("photo.heic")
@@ -35,13 +35,13 @@ import Testing
         }
     }
 
-    @Test("This machine's kernel confines workers by all that there is")
+    @Test("This machine's kernel supports every confinement mechanism")
     func kernel() async throws {
         #expect(try await Self.missing() == [])
     }
 
     @Test(
-        "A confined worker makes pictures of every format",
+        "A confined worker prepares images of every format",
         arguments: ["tagged.jpg", "cmyk.jpg", "alpha.png", "moving.gif", "moving.webp", "photo.heic"]
     )
     func formats(_ name: String) async throws {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("Boxes nested 131,072 deep are refused, and the worker goes on")
+    @Test("Boxes nested 131,072 deep are rejected, and the worker continues")
     func nestedBoxes() async throws {
         try await withImages { fixture in
             var bytes = Array("\0\0\0\u{10}ftypheic\0\0\0\0".utf8)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(
-        "More parts than an image may have are refused",
+        "A file with more parts than allowed is rejected",
         arguments: [
             ("RIFF\u{8C}\u{38}\u{1}\0WEBP", "abcd\0\0\0\0", 10_001),
             ("\0\0\0\u{10}ftypheic\0\0\0\0", "\0\0\0\u{8}free", 10_001),

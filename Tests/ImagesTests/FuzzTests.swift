@@ -5,17 +5,17 @@ import Testing
 @testable import ImageWork
 @testable import Images
 
-/// Damaged files: whatever they do to a worker, the service makes something sound of them or says why not.
-@Suite struct FuzzTests {
+@Suite("Damaged images") struct FuzzTests {
     private static let samples = [
         "small.jpg", "grey.jpg", "progressive.jpg", "onebit.png", "palette.png", "sixty.gif", "still.gif",
         "moving.webp",
         "alpha.webp", "photo.heic",
     ]
-    /// How many mutants of each sample; SOAK=1 is for a night.
+    /// The number of mutants of each sample; with `SOAK=1` the test runs for a night.
     private static let rounds = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 5_000 : 25
 
-    @Test(arguments: samples) func mutants(_ name: String) async throws {
+    @Test("A damaged file is prepared within the size limits or rejected without leftover files", arguments: samples)
+    func mutants(_ name: String) async throws {
         let original = try await Array(Data(contentsOf: URL(filePath: Oracle.sample(name))))
         try await withImages { fixture in
             var mutator = Mutator(seed: 0x5EED)
@@ -46,23 +46,27 @@ import Testing
         }
     }
 
-    /// Readers of headers get many more, without a worker between them and the test.
-    @Test("No damaged header makes its reader trap", arguments: samples) func headers(_ name: String) async throws {
+    /// Header readers get 40 times the mutants, because no worker is started for them.
+    @Test("No damaged header makes its reader trap", arguments: samples)
+    func headers(_ name: String) async throws {
         let original = try await Array(Data(contentsOf: URL(filePath: Oracle.sample(name))).prefix(20_000))
         let path = "\(NSTemporaryDirectory())/roost-fuzz-\(UUID().uuidString)"
         defer { unlink(path) }
         var mutator = Mutator(seed: 0xFEED)
         for _ in 0..<Self.rounds * 40 {
             try Data(mutator.mutate(original)).write(to: URL(filePath: path))
-            // Silence: most are refused.
+            // The error is ignored: most mutants are rejected.
             if let header = try? ImageFiles.header(of: path) {
-                #expect(header.width > 0 && header.height > 0 && header.frames > 0)
+                #expect(header.width > 0)
+                #expect(header.height > 0)
+                #expect(header.frames > 0)
             }
         }
     }
 
-    /// A worker with a stranger's code in it may say anything.
-    @Test func hostileResponses() {
+    /// A worker that runs an attacker's code can send any response.
+    @Test("A response from a compromised worker is validated")
+    func hostileResponses() {
         var mutator = Mutator(seed: 0xBEEF)
         let picture = Rendering.Picture(format: .jpeg, width: 4, height: 4)
         let sample = [UInt8](repeating: 7, count: 48)

@@ -4,14 +4,14 @@ import Images
 import Synchronization
 import Testing
 
-/// A workshop with workers of its own, and a folder that goes with the test.
+/// An image processor with its own workers, and a folder that is removed after the test.
 struct ImageFixture: Sendable {
     let imageProcessor: ImageProcessor
     let folder: String
-    /// Of its workers, in bytes: no other scene's have the same, so that a test can tell them from others'.
+    /// The memory limit of the workers in bytes, which is unique per fixture so that a test can identify its own workers.
     let memory: Int
 
-    /// Prepares a sample, in a folder of its own within the scene's.
+    /// Prepares a sample in a new folder.
     func prepare(_ sample: String, limits: ImageLimits = ImageLimits()) async throws -> PreparedImage {
         try await prepare(path: Oracle.sample(sample), limits: limits)
     }
@@ -26,18 +26,18 @@ struct ImageFixture: Sendable {
         return path
     }
 
-    /// Bytes as a file of the scene's.
+    /// Writes the bytes to a new file in the fixture's folder and returns its path.
     func file(_ bytes: some Sequence<UInt8>) throws -> String {
         let path = "\(folder)/\(UUID().uuidString).upload"
         try Data(bytes).write(to: URL(filePath: path))
         return path
     }
 
-    /// The processes that run this scene's worker as children of this one.
+    /// Returns the ids of this fixture's worker processes.
     func workers() throws -> [Int32] {
         let own = getpid()
         return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap(Int32.init).filter { pid in
-            // Silence: processes come and go.
+            // The error is ignored: a process may end at any moment.
             guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
                 let identity = ProcessIdentity(pid: pid), let end = stat.lastIndex(of: ")"),
                 identity.commandLine.hasSuffix(" \(memory)")
@@ -46,7 +46,7 @@ struct ImageFixture: Sendable {
         }
     }
 
-    /// Expects that nothing is made of a file and nothing of it left behind, and answers why.
+    /// Expects that a file is rejected without leftover files, and returns the reason.
     func rejection(of path: String, limits: ImageLimits = ImageLimits()) async throws -> ImageError? {
         let own = try newFolder()
         let error = await #expect(throws: ImageError.self) {
@@ -57,14 +57,14 @@ struct ImageFixture: Sendable {
     }
 }
 
-/// Runs a test beside a workshop; its workers and its files are gone afterwards.
+/// Runs a test with an image processor, and removes its workers and files afterwards.
 func withImages(
     _ configure: (inout ImageProcessorConfiguration) throws -> Void = { _ in },
     _ body: (ImageFixture) async throws -> Void
 ) async throws {
     let folder = "\(NSTemporaryDirectory())/roost-images-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // Beside other tests on few cores nothing may be quick: who tests a deadline sets one.
+    // Other tests may use all cores, so the default limits are long. Tests of deadlines set their own.
     var configuration = ImageProcessorConfiguration(worker: try worker(), deadline: .seconds(120), processorSeconds: 60)
     try configure(&configuration)
     configuration.memory += fixtureCount.add(1, ordering: .relaxed).newValue
@@ -82,7 +82,7 @@ func withImages(
 
 private let fixtureCount = Atomic(0)
 
-/// The worker that was built with the tests.
+/// Returns the path of the worker that was built with the tests.
 func worker() throws -> String {
     if let folder = ProcessInfo.processInfo.environment["ROOST_BINARIES"] { return "\(folder)image-worker" }
     return try ImageProcessorConfiguration.workerNextToExecutable()

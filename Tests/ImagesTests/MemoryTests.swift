@@ -4,9 +4,9 @@ import Testing
 
 @testable import Images
 
-/// How much memory workers take, each and together.
-@Suite struct MemoryTests {
-    @Test func largeJPEG() async throws {
+@Suite("Memory of image workers") struct MemoryTests {
+    @Test("A large JPEG needs at most 60 MB")
+    func largeJPEG() async throws {
         try await withImages { fixture in
             #expect(try await fixture.prepare("large.jpg").width == 8_000)
             let pid = try #require(try fixture.workers().first)
@@ -15,9 +15,10 @@ import Testing
         }
     }
 
-    @Test func totalLimit() async throws {
+    @Test("All workers together stay within the memory limit")
+    func totalLimit() async throws {
         try await withImages {
-            // Of these files it is enough for two at once.
+            // The limit suffices for two of these files at once.
             ($0.workers, $0.memory) = (4, 380_000_000)
         } _: { fixture in
             let path = try await Oracle.sample("heavy.jpg")
@@ -29,7 +30,7 @@ import Testing
                     var most = 0
                     while !Task.isCancelled {
                         most = max(most, try fixture.workers().map(Self.ownMemory).reduce(0, +))
-                        // Silence: cancelled means that all files are prepared.
+                        // The error is ignored: cancellation means that all files are prepared.
                         try? await Task.sleep(for: .milliseconds(2))
                     }
                     return most
@@ -41,7 +42,8 @@ import Testing
         }
     }
 
-    @Test func memoryOfRequest() async throws {
+    @Test("A request that has too little memory fails, and one that has enough succeeds")
+    func memoryOfRequest() async throws {
         try await withImages { fixture in
             let path = try await Oracle.sample("heavy.jpg")
             let folder = try fixture.newFolder()
@@ -59,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func memoryEstimate() async throws {
+    @Test("The memory estimate follows from the format and the number of frames")
+    func memoryEstimate() async throws {
         let bytesHeld = [
             "tagged.jpg": 0, "grey.jpg": 0, "cmyk.jpg": 0, "progressive.jpg": 4, "heavy.jpg": 4, "plain.png": 0,
             "onebit.png": 0, "alpha.png": 6, "palette.png": 6, "grey16.png": 4, "still.gif": 10, "still.webp": 9,
@@ -73,16 +76,16 @@ import Testing
         #expect(moving.memory(animationPixels: 20_000_000) == 100_000_000 + 60 * 40 * 10 + 100_000_000)
     }
 
-    /// The most memory that a process ever had at once, libraries that it shares with others included, in bytes.
+    /// Returns the peak resident memory of a process in bytes, including shared libraries.
     private static func peak(of pid: Int32) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
         return try #require(line.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }.first) * 1_024
     }
 
-    /// The memory that a process has for itself now, in bytes; 0 once it has ended.
+    /// Returns the private resident memory of a process in bytes, or 0 when it has ended.
     private static func ownMemory(of pid: Int32) -> Int {
-        // Silence: it may end at any moment.
+        // The error is ignored: the process may end at any moment.
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") } ?? ""
         return (line.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }.first ?? 0) * 1_024
@@ -100,7 +103,7 @@ import Testing
             isProgressive: false,
             processorSeconds: 60,
             memory: memory,
-            // No more than it has: it decodes with that, or ends.
+            // Equal to `memory`, so the worker cannot ask for more.
             maximumMemory: memory
         )
     }

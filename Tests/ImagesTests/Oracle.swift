@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Other people's programs: they make the files, and say what they see in what was made of them (scripts/image-oracle.py).
+/// Independent programs that make the sample files and inspect the prepared images (scripts/image-oracle.py).
 enum Oracle {
-    /// What Pillow and exiftool see in a file.
+    /// The properties that Pillow and exiftool report for a file.
     struct Inspection: Decodable {
         var format: String
         var width: Int
@@ -16,13 +16,13 @@ enum Oracle {
         var loop: Int
         var hasAlpha: Bool
         var mode: String
-        /// A digest of its colour profile.
+        /// A digest of the colour profile.
         var profile: String?
         /// The mean colours of the four corners, left to right and down.
         var corners: [[Int]]
-        /// Of exiftool, each with its group.
+        /// The tags that exiftool reports, each with its group.
         var tags: [String]
-        /// Whether any of them holds what the samples' makers would not have told.
+        /// Whether a tag contains the private data of the samples.
         var secrets: Bool
     }
 
@@ -36,7 +36,7 @@ enum Oracle {
         return (program, folder)
     }
 
-    /// The path of a sample.
+    /// Returns the path of a sample.
     static func sample(_ name: String) async throws -> String { try await "\(ready.value.1)/\(name)" }
 
     static func inspect(_ paths: String...) async throws -> [Inspection] {

@@ -2,10 +2,8 @@ import Foundation
 import Images
 import Testing
 
-/// What is refused, why, and that nothing is left of it.
-///
-/// The worker's reader of headers refuses these before its decoder has seen a byte.
-@Suite struct RejectionTests {
+/// The worker's header reader rejects these files before its decoder reads a byte, and nothing is left of them.
+@Suite("Rejected images") struct RejectionTests {
     private static let truncated = ImageError.broken(reason: "ends before its image does")
     private static let page = ImageError.unsupported(reason: "is a web page or a script, not an image")
     private static let zip = ImageError.unsupported(reason: "is a zip archive as well as an image")
@@ -41,7 +39,8 @@ import Testing
         ("boxes.heic", damaged),
     ]
 
-    @Test(arguments: cases) func invalidFiles(
+    @Test("A broken, unsupported or too large file is rejected with its reason", arguments: cases)
+    func invalidFiles(
         _ name: String,
         _ reason: ImageError
     ) async throws {
@@ -51,7 +50,8 @@ import Testing
         }
     }
 
-    @Test func limits() async throws {
+    @Test("The limits of pixels and frames are inclusive")
+    func limits() async throws {
         try await withImages { fixture in
             let photo = try await Oracle.sample("small.jpg")
             let film = try await Oracle.sample("moving.gif")
@@ -65,14 +65,16 @@ import Testing
         }
     }
 
-    @Test func frameLimit() async throws {
+    @Test("An animation of 60 frames keeps all of them")
+    func frameLimit() async throws {
         try await withImages { fixture in
             let image = try await fixture.prepare("sixty.gif")
             #expect(try await Oracle.inspect(image.full.path)[0].frames == 60)
         }
     }
 
-    @Test func notAFile() async throws {
+    @Test("A missing file, a folder and a symbolic link are rejected")
+    func notAFile() async throws {
         try await withImages { fixture in
             let link = "\(fixture.folder)/link"
             try FileManager.default.createSymbolicLink(
@@ -81,23 +83,24 @@ import Testing
             )
             for path in ["\(fixture.folder)/missing", fixture.folder, link] {
                 guard case .failed = try await fixture.rejection(of: path) else {
-                    Issue.record("\(path) was taken for an image")
+                    Issue.record("\(path) was accepted as an image")
                     continue
                 }
             }
         }
     }
 
-    @Test func scrambledPixels() async throws {
+    @Test("Pixels that cannot be decoded are rejected, and the next image is prepared")
+    func scrambledPixels() async throws {
         try await withImages { fixture in
             let path = try await Oracle.sample("scrambled.heic")
             guard case .broken(let reason) = try await fixture.rejection(of: path) else {
-                Issue.record("noise was taken for an image")
+                Issue.record("noise was accepted as an image")
                 return
             }
             #expect(reason.hasPrefix("cannot be decoded"))
-            #expect(!reason.contains("/"), "no path is told")
-            // The worker that has refused it takes the next.
+            #expect(!reason.contains("/"), "the reason contains no path")
+            // The image processor still works after the rejection.
             #expect(try await fixture.prepare("photo.heic").width == 1_600)
         }
     }

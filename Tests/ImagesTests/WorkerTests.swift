@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of workers, and of those who wait for them.
-@Suite struct WorkerTests {
-    @Test func reuse() async throws {
+@Suite("Image workers") struct WorkerTests {
+    @Test("20 images need at most 2 workers")
+    func reuse() async throws {
         try await withImages { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 {
@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    @Test func isolation() async throws {
+    @Test("A worker has a memory limit, an allow-listed environment and few open files")
+    func isolation() async throws {
         try await withImages { fixture in
             _ = try await fixture.prepare("small.jpg")
             let pid = try #require(try fixture.workers().first)
@@ -35,8 +36,9 @@ import Testing
         }
     }
 
-    @Test func memoryLimit() async throws {
-        // The stacks of a few threads take half of it, and 20 megapixels of a progressive JPEG do not fit into the rest.
+    @Test("An image that needs more memory than the limit is rejected, and the next one is prepared")
+    func memoryLimit() async throws {
+        // Thread stacks take half of this limit, and 20 megapixels of a progressive JPEG do not fit into the rest.
         try await withImages {
             $0.memory = 80_000_000
         } _: { fixture in
@@ -48,7 +50,8 @@ import Testing
         }
     }
 
-    @Test func keptMemory() async throws {
+    @Test("A worker that may keep no memory ends after each image")
+    func noKeptMemory() async throws {
         try await withImages {
             ($0.workers, $0.keptMemory) = (1, 0)
         } _: { fixture in
@@ -58,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func killedWhileIdle() async throws {
+    @Test("An idle worker that is killed is replaced")
+    func killedWhileIdle() async throws {
         try await withImages { fixture in
             _ = try await fixture.prepare("small.jpg")
             let pid = try #require(try fixture.workers().first)
@@ -67,8 +71,9 @@ import Testing
         }
     }
 
-    @Test func forcedEnd() async throws {
-        // Ready, and then it heeds nothing.
+    @Test("A worker that does not end when asked is killed")
+    func forcedEnd() async throws {
+        // This worker reports ready and then ignores everything.
         var configuration = ImageProcessorConfiguration(worker: try await Self.script("exec sleep 600"))
         configuration.workers = 1
         let worker = try await WorkerProcess.start(configuration)
@@ -76,7 +81,8 @@ import Testing
         #expect(worker.hasEnded)
     }
 
-    @Test func idleTimeout() async throws {
+    @Test("An idle worker ends after the idle time, and the next image starts another")
+    func idleTimeout() async throws {
         try await withImages {
             $0.idleTime = .milliseconds(50)
         } _: { fixture in
@@ -86,7 +92,8 @@ import Testing
         }
     }
 
-    @Test func deadline() async throws {
+    @Test("A worker that exceeds the deadline is ended, and the image is rejected")
+    func deadline() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             ($0.worker, $0.deadline) = (script, .milliseconds(300))
@@ -97,10 +104,11 @@ import Testing
         }
     }
 
-    @Test func deadlineAfterCancellation() async throws {
+    @Test("Cancelling a request ends its worker")
+    func deadlineAfterCancellation() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
-            // Long enough to be seen at work.
+            // Long enough for the test to see the worker running.
             ($0.workers, $0.worker, $0.deadline) = (1, script, .seconds(10))
         } _: { fixture in
             let path = try await Oracle.sample("small.jpg")
@@ -112,7 +120,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["kill -SEGV $$", "exit 0", "head -c 100000 /dev/zero | tr '\\0' x", "printf '\\4\\0\\0\\0abcd'"])
+    @Test(
+        "A worker that crashes, exits or sends an invalid response rejects the image",
+        arguments: ["kill -SEGV $$", "exit 0", "head -c 100000 /dev/zero | tr '\\0' x", "printf '\\4\\0\\0\\0abcd'"]
+    )
     func misbehavingWorker(_ behavior: String) async throws {
         let script = try await Self.script("head -c 20 >/dev/null; \(behavior)")
         try await withImages {
@@ -123,20 +134,22 @@ import Testing
         }
     }
 
-    @Test func missingWorker() async throws {
+    @Test("A worker program that is missing or exits at once is a failure of the service")
+    func missingWorker() async throws {
         for program in ["/bin/false", "/nonexistent/image-worker"] {
             try await withImages {
                 $0.worker = program
             } _: { fixture in
                 guard case .failed = try await fixture.rejection(of: Oracle.sample("small.jpg")) else {
-                    Issue.record("\(program) was taken for a worker")
+                    Issue.record("\(program) was accepted as a worker")
                     return
                 }
             }
         }
     }
 
-    @Test func queueLimit() async throws {
+    @Test("Requests over the queue limit get \"busy\", and closing cancels those that wait")
+    func queueLimit() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             ($0.workers, $0.waiting, $0.worker) = (1, 2, script)
@@ -148,7 +161,7 @@ import Testing
                         await #expect(throws: ImageError.self) { try await fixture.prepare(path: path) }
                     }
                 }
-                // One has its turn until the workshop is closed, and two wait as long.
+                // One request runs and two wait until the image processor is closed.
                 for _ in 0..<7 {
                     #expect(await group.next() == .busy)
                 }
@@ -163,7 +176,8 @@ import Testing
         }
     }
 
-    @Test func cancelledWaiter() async throws {
+    @Test("A waiting request that is cancelled frees its place in the queue")
+    func cancelledWaiter() async throws {
         let script = try await Self.script("cat >/dev/null")
         try await withImages {
             ($0.workers, $0.waiting, $0.worker) = (1, 1, script)
@@ -181,7 +195,8 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: SmallDisk.isPossible)) func fullDisk() async throws {
+    @Test("A full disk is reported as such and leaves no files", .enabled(if: SmallDisk.isPossible))
+    func fullDisk() async throws {
         try await SmallDisk.with { folder in
             let disk = URL(filePath: folder).deletingLastPathComponent().path(percentEncoded: false)
             let (own, filler) = ("\(disk)own", "\(disk)filler")
@@ -197,11 +212,12 @@ import Testing
         }
     }
 
-    /// A program that is ready as a worker is, and then does as the script says.
+    /// Returns the path of a program that reports ready like a worker and then runs the script.
     private static func script(_ text: String) async throws -> String {
         let path = "\(NSTemporaryDirectory())/roost-worker-\(UUID().uuidString)"
         let script = "#!/bin/sh\nrm $0\nprintf '\\11\\0\\0\\0\\5\\0\\0\\0ready'\n\(text)\n"
-        // Not written by this process: what it starts meanwhile would hold the file open, and such a file cannot be run.
+        // A child process writes the file. A process that this one forks meanwhile would inherit the open descriptor,
+        // and a file that is open for writing cannot be executed.
         let write = ProcessCommand(
             "/bin/sh",
             ["-c", #"printf %s "$1" >"$2" && chmod 700 "$2""#, "sh", script, path],

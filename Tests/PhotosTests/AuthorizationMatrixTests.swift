@@ -5,10 +5,12 @@ import TestSupport
 import Testing
 import Wire
 
-/// Who may do what to a post of Ann's with a comment of Bob's.
-@Suite struct AuthorizationMatrixTests {
-    /// A route, and what each is answered: Ann, whose post it is; Bob, who wrote the comment; Eve, a stranger; Dan, whom
-    /// Ann has blocked; Cat, who has blocked Ann.
+/// Every action on a post of Ana with a comment of Bo, by every role.
+@Suite("Authorization matrix") struct AuthorizationMatrixTests {
+    /// A route and its status for each user.
+    ///
+    /// Ana is the author of the post, Bo the author of the comment, and Eve a stranger. Ana has blocked Dan, and Cat has
+    /// blocked Ana.
     struct AccessCase: Sendable, CustomTestStringConvertible {
         let method: HTTPRequest.Method
         let path: String
@@ -44,11 +46,12 @@ import Wire
         AccessCase(.put, "/photos/posts/{post}/comments/{comment}/flag", ann: 200, bob: 422, eve: 200),
         AccessCase(.patch, "/photos/posts/{post}", #"{"text": "edited"}"#, ann: 200, bob: 403, eve: 403),
         AccessCase(.patch, "/photos/posts/{post}/comments/{comment}", #"{"text": "no"}"#, ann: 403, bob: 200, eve: 403),
-        // Who may not, may not at all: the comment is there until Ann takes it away.
+        // This case is last, because Ana deletes the comment and every later request gets 404.
         AccessCase(.delete, "/photos/posts/{post}/comments/{comment}", ann: 200, bob: 404, eve: 404),
     ]
 
-    @Test func matrix() async throws {
+    @Test("A route responds to each user with its status")
+    func matrix() async throws {
         try await withPhotos { fixture in
             let (post, comment) = try await posted(in: fixture)
             let others = try await blockedUsers(in: fixture)
@@ -68,7 +71,8 @@ import Wire
         }
     }
 
-    @Test func strangerDeletes() async throws {
+    @Test("Only the author can delete a post, and strangers cannot delete a comment")
+    func strangerDeletes() async throws {
         try await withPhotos { fixture in
             let (post, comment) = try await posted(in: fixture)
             let others = try await blockedUsers(in: fixture)
@@ -85,7 +89,8 @@ import Wire
         }
     }
 
-    @Test func commentOfBlockedUser() async throws {
+    @Test("The author of a post can delete a comment of a blocked user")
+    func commentOfBlockedUser() async throws {
         try await withPhotos { fixture in
             let (post, comment) = try await posted(in: fixture)
             try await fixture.block(fixture.bob, by: fixture.ann)
@@ -95,7 +100,8 @@ import Wire
         }
     }
 
-    @Test func moderation() async throws {
+    @Test("Only administrators can moderate, and only posts of their own application")
+    func moderation() async throws {
         try await withPhotos { fixture in
             let (post, _) = try await posted(in: fixture)
             let admin = try await fixture.account("Root", scope: "admin")
@@ -108,7 +114,7 @@ import Wire
                     #expect(try await testUser.ask(method, path).status == 403, "\(path) \(testUser.id)")
                 }
                 #expect(try await fixture.service.send(method, path).status == 403)
-                // Roost's administrators have nothing to do with another application's people.
+                // Administrators of Roost cannot moderate other applications.
                 let response = try await admin.ask(method, path)
                 #expect(response.status == (method == .get ? 200 : 404), "\(path): \(response.text)")
             }
@@ -116,13 +122,13 @@ import Wire
         }
     }
 
-    /// A post of Ann's with a comment of Bob's.
+    /// Creates a post of Ana with a comment of Bo.
     private func posted(in fixture: PhotosFixture) async throws -> (post: String, comment: String) {
         let post = try await fixture.post("hello", by: fixture.ann).postId
         return (post, try await fixture.bob.photos.comment("hi", on: post).commentId)
     }
 
-    /// Dan, whom Ann has blocked, and Cat, who has blocked Ann.
+    /// Returns Dan, blocked by Ana, and Cat, who has blocked Ana.
     private func blockedUsers(in fixture: PhotosFixture) async throws -> [TestUser] {
         let (dan, cat) = (try await fixture.testUser("dan"), try await fixture.testUser("cat"))
         try await fixture.block(dan, by: fixture.ann)

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing.
-@Suite struct BadInputTests {
+@Suite("Invalid input") struct BadInputTests {
     private static func long(_ count: Int) -> String { String(repeating: "é", count: count) }
     private static let eleven = (0..<11).map { "\"u\($0)\"" }.joined(separator: ",")
 
@@ -26,7 +25,7 @@ import Wire
     ]
     .map { BadRequest(.post, "/photos/posts", $0.key, 400, $0.value) }
 
-    /// `{id}` is a post of Ann's, of one image, `{comment}` a comment of hers on it.
+    /// `{id}` is a post of Ana with one image, and `{comment}` a comment of Ana on it.
     static let changing: [BadRequest] = [
         BadRequest(.post, "/photos/posts", #"{"uploadIds": ["nowhere"]}"#, 404, nil),
         BadRequest(.post, "/photos/posts", "", 400, nil), BadRequest(.post, "/photos/posts", "[]", 400, nil),
@@ -54,7 +53,7 @@ import Wire
         BadRequest(.patch, "/photos/posts/{id}/comments/{comment}", #"{"text": "\#(long(2_000))"}"#, 400, "text"),
     ]
 
-    static let asking: [BadRequest] =
+    static let reading: [BadRequest] =
         ["/photos/posts", "/photos/hashtags/x", "/photos/people/ann/posts", "/photos/posts/{id}/comments"]
         .flatMap { path in
             [
@@ -79,7 +78,7 @@ import Wire
             BadRequest(.get, "/photos/people/%00/posts", nil, 404, nil),
         ]
 
-    /// What is nobody's post, or no comment of this one.
+    /// Requests for posts and comments that do not exist.
     static let absent: [BadRequest] =
         ["0-1", "1-0", "1", "-1-1", "+1-1", "1-1-1", "01-1", "9223372036854775808-1", "x", "%00", "%FF", "999999-1"]
         .flatMap { id in
@@ -91,12 +90,13 @@ import Wire
         + ["0", "-1", "01", "x", "999", "9223372036854775808"]
         .map { BadRequest(.delete, "/photos/posts/{id}/comments/\($0)", nil, 404, nil) }
 
-    @Test func invalidInput() async throws {
+    @Test("A missing, mistyped, too long or malformed field is rejected by name and changes nothing")
+    func invalidInput() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("#old", by: fixture.ann)
             let comment = try await fixture.ann.photos.comment("hi", on: post.postId)
             let before = try await fixture.ann.photos.posts().items
-            for bad in Self.posting + Self.changing + Self.asking + Self.absent {
+            for bad in Self.posting + Self.changing + Self.reading + Self.absent {
                 let path = bad.path.replacingOccurrences(of: "{id}", with: post.postId)
                     .replacingOccurrences(of: "{comment}", with: comment.commentId)
 
@@ -111,7 +111,8 @@ import Wire
         }
     }
 
-    @Test func longestInput() async throws {
+    @Test("Values of the maximum length are accepted")
+    func longestInput() async throws {
         try await withPhotos { fixture in
             let text = String(repeating: "🎈", count: 1_999)
             let uploads = try await fixture.uploads(10, of: fixture.ann)
@@ -119,12 +120,14 @@ import Wire
             let post = try await fixture.ann.photos.post(
                 PostDraft(text: text, images: uploads.map { ImageDraft(uploadId: $0, alt: alt) })
             )
-            #expect(post.images.map(\.alt) == Array(repeating: alt, count: 10) && post.text == text)
+            #expect(post.images.map(\.alt) == Array(repeating: alt, count: 10))
+            #expect(post.text == text)
             #expect(try await fixture.ann.photos.comment(text, on: post.postId).text == text)
         }
     }
 
-    @Test func contentType() async throws {
+    @Test("An unsupported content type responds 415")
+    func contentType() async throws {
         try await withPhotos { fixture in
             for type in ["application/x-www-form-urlencoded", "text/plain", "nonsense"] {
                 let response = try await fixture.ann.ask(.post, "/photos/posts", "{}", headers: [.contentType: type])

@@ -5,24 +5,28 @@ import TestSupport
 import Testing
 import Wire
 
-/// Comments and likes.
-@Suite struct CommentTests {
-    @Test func recentComments() async throws {
+@Suite("Comments and likes") struct CommentTests {
+    @Test("A post has its three newest comments, and the list has all, newest first")
+    func recentComments() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post(by: fixture.ann)
             for number in 1...5 { _ = try await fixture.bob.photos.comment("\(number)", on: post.postId) }
 
             let read = try await fixture.eve.photos.post(post.postId)
 
-            #expect(read.commentCount == 5 && read.recentComments.map(\.text) == ["5", "4", "3"])
+            #expect(read.commentCount == 5)
+            #expect(read.recentComments.map(\.text) == ["5", "4", "3"])
             let all = try await fixture.eve.photos.comments(on: post.postId).items
-            #expect(all.map(\.text) == ["5", "4", "3", "2", "1"] && Array(all.prefix(3)) == read.recentComments)
-            #expect(all.allSatisfy { $0.author == Author(userId: "bob", fullName: "bob") && $0.editedAt == nil })
+            #expect(all.map(\.text) == ["5", "4", "3", "2", "1"])
+            #expect(Array(all.prefix(3)) == read.recentComments)
+            #expect(all.allSatisfy { $0.author == Author(userId: "bob", fullName: "bob") })
+            #expect(all.allSatisfy { $0.editedAt == nil })
             #expect(Set(all.map(\.commentId)).count == 5)
         }
     }
 
-    @Test func updateComment() async throws {
+    @Test("An edited comment keeps its time and position")
+    func updateComment() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post(by: fixture.ann)
             let first = try await fixture.bob.photos.comment("first", on: post.postId)
@@ -30,14 +34,17 @@ import Wire
 
             let edited = try await fixture.bob.photos.update(first.commentId, on: post.postId, to: "changed")
 
-            #expect(edited.text == "changed" && edited.timestamp == first.timestamp && edited.editedAt != nil)
+            #expect(edited.text == "changed")
+            #expect(edited.timestamp == first.timestamp)
+            #expect(edited.editedAt != nil)
             #expect(try await fixture.ann.photos.comments(on: post.postId).items.map(\.text) == ["second", "changed"])
             let same = try await fixture.bob.photos.update(first.commentId, on: post.postId, to: "changed")
             #expect(same == edited)
         }
     }
 
-    @Test func deleteComment() async throws {
+    @Test("A comment can be deleted by its author and by the post's author, and its id is not used again")
+    func deleteComment() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post(by: fixture.ann)
             let one = try await fixture.bob.photos.comment("one", on: post.postId)
@@ -55,7 +62,8 @@ import Wire
         }
     }
 
-    @Test func repeatedLikes() async throws {
+    @Test("Liking and unliking are idempotent")
+    func repeatedLikes() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post(by: fixture.ann)
 
@@ -74,7 +82,8 @@ import Wire
         }
     }
 
-    @Test func concurrentLikes() async throws {
+    @Test("Counters are exact after concurrent likes and comments")
+    func concurrentLikes() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post(by: fixture.ann).postId
             var testUsers: [TestUser] = []
@@ -82,7 +91,7 @@ import Wire
 
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, testUser) in testUsers.enumerated() {
-                    // Each twice, and every fourth takes it back.
+                    // Each user likes twice, and every fourth user also unlikes.
                     for _ in 0..<2 { group.addTask { try await testUser.photos.like(post) } }
                     if number.isMultiple(of: 4) { group.addTask { try await testUser.photos.unlike(post) } }
                     group.addTask { _ = try await testUser.photos.comment("hi", on: post) }
@@ -91,13 +100,15 @@ import Wire
             }
 
             let read = try await fixture.ann.photos.post(post)
-            #expect(read.commentCount == 20 && (15...20).contains(read.likeCount))
+            #expect(read.commentCount == 20)
+            #expect((15...20).contains(read.likeCount))
             #expect(try await fixture.ann.photos.likes(of: post, limit: 100).items.count == read.likeCount)
             #expect(try await fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func concurrentPostDeletion() async throws {
+    @Test("Deleting a post while it is liked, flagged and commented on leaves no rows")
+    func concurrentPostDeletion() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("#race", by: fixture.ann).postId
             var testUsers: [TestUser] = []
@@ -131,7 +142,8 @@ import Wire
         }
     }
 
-    @Test func concurrentTagCounts() async throws {
+    @Test("Hashtag counts are exact after concurrent edits")
+    func concurrentTagCounts() async throws {
         try await withPhotos { fixture in
             var posts: [(testUser: TestUser, id: String)] = []
             for number in 0..<6 {

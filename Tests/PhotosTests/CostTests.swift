@@ -1,9 +1,8 @@
 import TestSupport
 import Testing
 
-/// What bodies cost that are made to cost much.
 @Suite("Cost of requests") struct CostTests {
-    @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
+    @Test("Every route accepts or rejects hostile JSON within 50 ms of processor time per 100 kB")
     func routes() async throws {
         let described = try PublicRoute.below("photos")
         try await withPhotos { fixture in

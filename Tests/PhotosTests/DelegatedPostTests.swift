@@ -7,9 +7,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// What another service posts for somebody who is not there to ask himself.
-@Suite struct DelegatedPostTests {
-    @Test func concurrentDuplicates() async throws {
+/// Posts that another service creates for a user in the background.
+@Suite("Delegated posts") struct DelegatedPostTests {
+    @Test("Eight concurrent requests with one key create one post")
+    func concurrentDuplicates() async throws {
         try await withUploads { fixture async throws in
             let delegatedPosts = try fixture.delegatedPosts
             let upload = try await delegatedPosts.upload(
@@ -31,14 +32,17 @@ import Wire
 
             let post = try await fixture.bob.photos.post(try #require(made.first).postId)
             #expect(made.count == 1)
-            #expect(post.author.userId == "ann" && post.text == "from #afar" && post.images.map(\.alt) == ["a dot"])
+            #expect(post.author.userId == "ann")
+            #expect(post.text == "from #afar")
+            #expect(post.images.map(\.alt) == ["a dot"])
             #expect(try await fixture.bob.photos.posts().items.count == 1)
             #expect(try await delegatedPosts.find(request.key, of: fixture.ann.id) == made.first)
             #expect(try await fixture.fixture.countInconsistencies() == [])
         }
     }
 
-    @Test func deletedPost() async throws {
+    @Test("A repeated request does not restore a deleted post")
+    func deletedPost() async throws {
         try await withUploads { fixture async throws in
             let delegatedPosts = try fixture.delegatedPosts
             let upload = try await delegatedPosts.upload(
@@ -59,7 +63,8 @@ import Wire
         }
     }
 
-    @Test func keyPerUser() async throws {
+    @Test("The same key of two users creates two posts")
+    func keyPerUser() async throws {
         try await withUploads { fixture async throws in
             let delegatedPosts = try fixture.delegatedPosts
             var made: [DelegatedPost] = []
@@ -80,7 +85,8 @@ import Wire
         }
     }
 
-    @Test func retryAfterError() async throws {
+    @Test("A key can be used again after a rejected request")
+    func retryAfterError() async throws {
         try await withUploads { fixture async throws in
             let delegatedPosts = try fixture.delegatedPosts
             let key = UUID()
@@ -107,7 +113,7 @@ import Wire
         }
     }
 
-    @Test("An order of text alone becomes one post without images")
+    @Test("A request with text only creates one post without images")
     func textAlone() async throws {
         try await withUploads { fixture async throws in
             let request = DelegatedPostRequest(
@@ -131,7 +137,8 @@ import Wire
         }
     }
 
-    @Test func internalOnly() async throws {
+    @Test("A user cannot use the internal routes")
+    func internalOnly() async throws {
         try await withUploads { fixture async throws in
             for path in ["/internal/posts", "/internal/uploads?application=other&userId=ann"] {
                 #expect(try await fixture.ann.ask(.post, path, "{}").status == 403)
@@ -139,7 +146,8 @@ import Wire
         }
     }
 
-    @Test func accountDeletion() async throws {
+    @Test("Account deletion removes the keys")
+    func accountDeletion() async throws {
         try await withUploads { fixture async throws in
             let delegatedPosts = try fixture.delegatedPosts
             let upload = try await delegatedPosts.upload(

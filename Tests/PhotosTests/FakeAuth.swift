@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Wire
 
-/// Auth as photos sees it: keys, and what Roost's own accounts are called.
+/// A fake of auth with signing keys and the names of Roost's accounts.
 struct FakeAuth: Sendable {
     let keys = TestKeys()
     /// The names of Roost's accounts, by userId.
@@ -14,7 +14,7 @@ struct FakeAuth: Sendable {
     /// Users of customers' applications who have a session.
     let customers = SharedValue<Set<String>>([])
     let isUnavailable = SharedValue(false)
-    /// How often users were asked about.
+    /// The number of requests for users.
     let lookups = SharedValue(0)
 
     var client: ServiceClient {
@@ -40,7 +40,7 @@ struct FakeAuth: Sendable {
     }
 }
 
-/// A value that tasks of a test share.
+/// A value that the tasks of a test share.
 final class SharedValue<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 

@@ -5,9 +5,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// Flags, and what becomes of what was flagged; among Roost's own people.
-@Suite struct FlagTests {
-    @Test func list() async throws {
+/// Moderation by an administrator of Roost and by an application's server.
+@Suite("Flags and moderation") struct FlagTests {
+    @Test("The list of flags has each flagged item once, and deleted items disappear")
+    func list() async throws {
         try await withPhotos { fixture in
             let (ann, bob, root) = try await people(in: fixture)
             let first = try await fixture.post("first", by: ann)
@@ -19,10 +20,12 @@ import Wire
 
             let flags = try await root.photos.flags().items
 
-            #expect(flags.map(\.kind) == [.comment, .post] && flags.map(\.flagCount) == [1, 2])
+            #expect(flags.map(\.kind) == [.comment, .post])
+            #expect(flags.map(\.flagCount) == [1, 2])
             #expect(flags.map(\.post.postId) == [second.postId, first.postId])
             #expect(flags[0].comment == comment && flags[1].comment == nil)
-            #expect(flags[1].firstFlaggedAt <= flags[1].lastFlaggedAt && flags[1].post.images == first.images)
+            #expect(flags[1].firstFlaggedAt <= flags[1].lastFlaggedAt)
+            #expect(flags[1].post.images == first.images)
 
             try await ann.photos.delete(comment.commentId, on: second.postId)
             #expect(try await root.photos.flags().items.map(\.post.postId) == [first.postId])
@@ -32,7 +35,8 @@ import Wire
         }
     }
 
-    @Test func stablePaging() async throws {
+    @Test("Paging through flags is not disturbed by new flags")
+    func stablePaging() async throws {
         try await withPhotos { fixture in
             let (ann, bob, root) = try await people(in: fixture)
             var posts: [String] = []
@@ -51,7 +55,8 @@ import Wire
         }
     }
 
-    @Test func hiddenPost() async throws {
+    @Test("A hidden post is visible to its author only, until it is restored")
+    func hiddenPost() async throws {
         try await withPhotos { fixture in
             let (ann, bob, root) = try await people(in: fixture)
             let post = try await fixture.post("#seen #hidden", by: ann)
@@ -83,7 +88,8 @@ import Wire
         }
     }
 
-    @Test func deletedHiddenPost() async throws {
+    @Test("Deleting a hidden post keeps the hashtag counts exact")
+    func deletedHiddenPost() async throws {
         try await withPhotos { fixture in
             let (ann, bob, root) = try await people(in: fixture)
             let post = try await fixture.post("#tag", by: ann)
@@ -96,7 +102,8 @@ import Wire
         }
     }
 
-    @Test func applicationServer() async throws {
+    @Test("An application's server moderates the posts of its own application")
+    func applicationServer() async throws {
         try await withPhotos { fixture in
             let (ann, bob, _) = try await people(in: fixture)
             let roosts = try await fixture.post(by: ann)
@@ -112,7 +119,7 @@ import Wire
             let others = try await fixture.service.send(.put, "/photos/posts/\(roosts.postId)/hidden", token: token)
             #expect(others.status == 404)
             #expect(try await fixture.eve.ask(.get, "/photos/posts/\(own.postId)").status == 404)
-            // It is nobody, and likes nothing.
+            // The server is not a user, so it cannot like a post.
             let liked = try await fixture.service.send(.put, "/photos/posts/\(own.postId)/like", token: token)
             #expect(liked.status == 403)
         }

@@ -8,7 +8,7 @@ import TestSupport
 import Wire
 
 extension PhotosFixture {
-    /// What conversations' list of blocks says of two people, as photos hears of it.
+    /// Sets or removes a block like an event from conversations.
     func set(blocked: Bool, _ other: TestUser, by testUser: TestUser) async throws {
         let database = service.database.pool
         let follows = Follows(
@@ -24,12 +24,12 @@ extension PhotosFixture {
         }
     }
 
-    /// Has them seen, so that others can name them.
+    /// Creates profiles of the users, so that other users can find them.
     func createProfiles(_ testUsers: TestUser...) async throws {
         for testUser in testUsers { _ = try await testUser.photos.me() }
     }
 
-    /// Follows and feeds against what is there: nothing, or what does not agree.
+    /// Returns the follower counts, feed entries and read positions that disagree with the tables.
     func followInconsistencies() async throws -> [String] {
         try await rows(
             """
@@ -50,12 +50,12 @@ extension PhotosFixture {
 }
 
 extension TestUser {
-    /// Every page of a list.
-    func all<Thing: PageItem>(
+    /// Returns the items of all pages of a list.
+    func all<Item: PageItem>(
         limit: Int = 100,
-        _ page: (PhotosClient, Int, String?) async throws -> Page<Thing>
-    ) async throws -> [Thing] {
-        var (found, cursor): ([Thing], String?) = ([], nil)
+        _ page: (PhotosClient, Int, String?) async throws -> Page<Item>
+    ) async throws -> [Item] {
+        var (found, cursor): ([Item], String?) = ([], nil)
         repeat {
             let next = try await page(photos, limit, cursor)
             found += next.items
@@ -64,14 +64,14 @@ extension TestUser {
         return found
     }
 
-    /// The whole home feed.
+    /// Returns the whole home feed.
     func home(limit: Int = 100) async throws -> [Post] {
         try await all(limit: limit) { try await $0.home(limit: $1, cursor: $2) }
     }
 }
 
 extension PhotosFixture {
-    /// What looks after the scene's application: its own server.
+    /// Returns a client with the credential of the application's own server, which moderates it.
     func moderator() throws -> PhotosClient {
         let token = try ApplicationServer(of: PhotosFixture.application, at: auth.keys).token()
         return PhotosClient(
@@ -79,7 +79,7 @@ extension PhotosFixture {
         )
     }
 
-    /// Posts of somebody's, numbered from 1, a second apart and without images.
+    /// Inserts posts without images, numbered from 1 and one second apart.
     func insertPosts(_ count: Int64, by testUser: TestUser) async throws {
         try await service.database.pool.run(
             """

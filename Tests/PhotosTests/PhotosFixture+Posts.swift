@@ -5,9 +5,9 @@ import TestSupport
 import Wire
 
 extension PhotosFixture {
-    /// Ids of new uploads of somebody's, which have rows and no bytes.
+    /// Inserts uploads of a user as rows without files, and returns their ids.
     func uploads(_ count: Int, of testUser: TestUser) async throws -> [String] {
-        // Seen once, he is there.
+        // The first request creates the user's row.
         _ = try await testUser.photos.posts(limit: 1)
         let ids = (0..<count).map { _ in UUID().uuidString.lowercased() }
         try await service.database.pool.run(
@@ -27,13 +27,13 @@ extension PhotosFixture {
         return ids
     }
 
-    /// A post of one image.
+    /// Creates a post with one image.
     @discardableResult
     func post(_ text: String = "", by testUser: TestUser) async throws -> Post {
         try await testUser.photos.post(PostDraft(text: text, uploadIds: uploads(1, of: testUser)))
     }
 
-    /// Keeps two people apart, as conversations' list of blocks would have it.
+    /// Inserts a block between two users.
     func block(_ blocked: TestUser, by blocker: TestUser) async throws {
         for testUser in [blocked, blocker] { _ = try await testUser.photos.posts(limit: 1) }
         try await service.database.pool.run(
@@ -46,7 +46,7 @@ extension PhotosFixture {
         )
     }
 
-    /// What is counted against what is there: nothing, or what does not agree.
+    /// Returns the counters that disagree with the rows that they count.
     func countInconsistencies() async throws -> [String] {
         try await rows(
             """

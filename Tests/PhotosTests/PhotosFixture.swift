@@ -9,7 +9,7 @@ import ServiceHost
 import TestSupport
 import Wire
 
-/// The service, and people signed in.
+/// The service with three signed-in users.
 struct PhotosFixture: Sendable {
     let service: TestService
     let auth: FakeAuth
@@ -19,7 +19,7 @@ struct PhotosFixture: Sendable {
 
     static let application = "other"
 
-    /// Somebody signed in, of the application that the scene plays in unless told otherwise; he has not been seen yet.
+    /// Signs a user in, by default in the fixture's application, without a request to photos.
     func testUser(
         _ name: String,
         application: String = PhotosFixture.application,
@@ -28,20 +28,20 @@ struct PhotosFixture: Sendable {
         try await TestUser(User.ID(application: application, user: name), scope: scope, at: service, auth)
     }
 
-    /// One of Roost's own accounts, whose name auth knows.
+    /// Signs a user of Roost itself in, whose name the fake auth knows.
     func account(_ name: String, scope: String? = nil) async throws -> TestUser {
         let id = UUID().uuidString.lowercased()
         auth.names.change { $0[id] = name }
         return try await testUser(id, application: RoostApplication.id, scope: scope)
     }
 
-    /// What a query answers in its column `row`.
+    /// Returns the column `row` of a query.
     func rows(_ query: String) async throws -> [String] {
         try await service.database.pool.all(PostgresQuery(sql: query), as: { try $0.string("row") })
     }
 }
 
-/// Somebody signed in at the service.
+/// A user who is signed in to the service.
 struct TestUser: SignedInUser {
     let id: User.ID
     let token: String
@@ -86,7 +86,7 @@ func withPhotos(
     }
 }
 
-/// A second instance of the service over the same database.
+/// Runs a second instance of the service over the same database.
 func withSecondInstance(
     of fixture: PhotosFixture,
     settings: [String: String] = [:],

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What becomes of a post, from its draft to its end.
-@Suite struct PostTests {
-    @Test func createAndRead() async throws {
+@Suite("Posts") struct PostTests {
+    @Test("A new post has its text, images, hashtags and zero counts, and others read the same")
+    func createAndRead() async throws {
         try await withPhotos { fixture in
             let uploads = try await fixture.uploads(2, of: fixture.ann)
             let draft = PostDraft(
@@ -21,16 +21,23 @@ import Wire
             #expect(post.text == "Dawn at #Ōsaka, #dawn")
             #expect(post.author == Author(userId: "ann", fullName: "ann"))
             #expect(post.images.map(\.alt) == ["a harbour", nil])
-            #expect(post.images.allSatisfy { $0.url.hasPrefix("http://127.0.0.1:8080/media/") && $0.width > 0 })
+            #expect(post.images.allSatisfy { $0.url.hasPrefix("http://127.0.0.1:8080/media/") })
+            #expect(post.images.allSatisfy { $0.width > 0 })
             #expect(Set(post.images.flatMap { [$0.url, $0.thumbnailUrl] }).count == 4)
             #expect(post.hashtags == ["ōsaka", "dawn"])
-            #expect(post.likeCount == 0 && post.commentCount == 0 && !post.isLiked && post.recentComments.isEmpty)
-            #expect(abs(post.timestamp.timeIntervalSinceNow) < 60 && post.editedAt == nil && post.hiddenAt == nil)
+            #expect(post.likeCount == 0)
+            #expect(post.commentCount == 0)
+            #expect(!post.isLiked)
+            #expect(post.recentComments.isEmpty)
+            #expect(abs(post.timestamp.timeIntervalSinceNow) < 60)
+            #expect(post.editedAt == nil)
+            #expect(post.hiddenAt == nil)
             #expect(try await fixture.bob.photos.post(post.postId) == post)
         }
     }
 
-    @Test func nulls() async throws {
+    @Test("Missing values of a post are null, and empty ones are empty")
+    func nulls() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post(by: fixture.ann)
             let response = try await fixture.bob.ask(.get, "/photos/posts/\(post.postId)").json
@@ -38,13 +45,15 @@ import Wire
                 Issue.record("a post has an author and images: \(response)")
                 return
             }
-            #expect(author["profilePicture"] == .null && image["alt"] == .null)
-            #expect(response["text"] == .string("") && response["hashtags"] == .array([]))
+            #expect(author["profilePicture"] == .null)
+            #expect(image["alt"] == .null)
+            #expect(response["text"] == .string(""))
+            #expect(response["hashtags"] == .array([]))
         }
     }
 
     @Test(
-        "A client's post without images is refused",
+        "A client's post without images is rejected",
         arguments: [#"{"text": "words"}"#, #"{"text": "words", "images": []}"#]
     )
     func textAlone(draft: String) async throws {
@@ -57,7 +66,8 @@ import Wire
         }
     }
 
-    @Test func uploadReuse() async throws {
+    @Test("A used upload responds 409, and another user's upload 404")
+    func uploadReuse() async throws {
         try await withPhotos { fixture in
             let uploads = try await fixture.uploads(2, of: fixture.ann)
             _ = try await fixture.ann.photos.post(PostDraft(uploadIds: [uploads[0]]))
@@ -72,7 +82,8 @@ import Wire
         }
     }
 
-    @Test func concurrentUploadUse() async throws {
+    @Test("Of eight concurrent posts with one upload, one succeeds")
+    func concurrentUploadUse() async throws {
         try await withPhotos { fixture in
             let upload = try await fixture.uploads(1, of: fixture.ann)[0]
             let body = #"{"uploadIds": ["\#(upload)"]}"#
@@ -87,7 +98,8 @@ import Wire
         }
     }
 
-    @Test func numbering() async throws {
+    @Test("Concurrent posts of one user are numbered without gaps in the order of their times")
+    func numbering() async throws {
         try await withPhotos { fixture in
             let uploads = try await fixture.uploads(12, of: fixture.ann)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -105,7 +117,8 @@ import Wire
         }
     }
 
-    @Test func partialUpdate() async throws {
+    @Test("An update changes only the fields that are sent, and the hashtags with the text")
+    func partialUpdate() async throws {
         try await withPhotos { fixture in
             let uploads = try await fixture.uploads(2, of: fixture.ann)
             let made = try await fixture.ann.photos.post(
@@ -113,12 +126,16 @@ import Wire
             )
 
             let edited = try await fixture.ann.photos.update(made.postId, PostChanges(text: "#two #three"))
-            #expect(edited.text == "#two #three" && edited.hashtags == ["two", "three"])
-            #expect(edited.images == made.images && edited.editedAt != nil && edited.timestamp == made.timestamp)
+            #expect(edited.text == "#two #three")
+            #expect(edited.hashtags == ["two", "three"])
+            #expect(edited.images == made.images)
+            #expect(edited.editedAt != nil)
+            #expect(edited.timestamp == made.timestamp)
 
             let changes = PostChanges(images: [ImageChanges(alt: .cleared), ImageChanges()])
             let described = try await fixture.ann.photos.update(made.postId, changes)
-            #expect(described.images.map(\.alt) == [nil, "x"] && described.text == "#two #three")
+            #expect(described.images.map(\.alt) == [nil, "x"])
+            #expect(described.text == "#two #three")
 
             let found = try await fixture.bob.photos.hashtags("t")
             #expect(found == [Hashtag(tag: "three", postCount: 1), Hashtag(tag: "two", postCount: 1)])
@@ -129,7 +146,8 @@ import Wire
         }
     }
 
-    @Test func unchangedUpdate() async throws {
+    @Test("An update without a change does not mark the post as edited")
+    func unchangedUpdate() async throws {
         try await withPhotos { fixture in
             let made = try await fixture.post("same", by: fixture.ann)
             #expect(try await fixture.ann.photos.update(made.postId, PostChanges(text: "same")) == made)
@@ -137,7 +155,8 @@ import Wire
         }
     }
 
-    @Test func delete() async throws {
+    @Test("Deleting a post removes its comments, likes, flags and hashtags")
+    func delete() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("#gone", by: fixture.ann)
             let comment = try await fixture.bob.photos.comment("nice", on: post.postId)
@@ -168,7 +187,8 @@ import Wire
         }
     }
 
-    @Test func numberReuse() async throws {
+    @Test("The id of a deleted post is not used again")
+    func numberReuse() async throws {
         try await withPhotos { fixture in
             let first = try await fixture.post(by: fixture.ann)
             try await fixture.ann.photos.delete(first.postId)
@@ -177,7 +197,8 @@ import Wire
         }
     }
 
-    @Test func idempotencyKey() async throws {
+    @Test("A repeated request with the same idempotency key creates one post")
+    func idempotencyKey() async throws {
         try await withPhotos { fixture in
             let upload = try await fixture.uploads(1, of: fixture.ann)[0]
             let headers: HTTPFields = [.idempotencyKey: "k"]
@@ -186,13 +207,15 @@ import Wire
             let first = try await fixture.ann.ask(.post, "/photos/posts", body, headers: headers)
             let second = try await fixture.ann.ask(.post, "/photos/posts", body, headers: headers)
 
-            #expect(first.status == 200 && second.body == first.body)
+            #expect(first.status == 200)
+            #expect(second.body == first.body)
             #expect(try await fixture.ann.photos.posts().items.count == 1)
         }
     }
 
-    /// A process that is killed leaves both behind or nothing.
-    @Test(arguments: ["posts", "comments"]) func atomicIdempotency(table: String) async throws {
+    /// A process that is killed leaves both rows or neither.
+    @Test("The idempotency key and its result are written in one transaction", arguments: ["posts", "comments"])
+    func atomicIdempotency(table: String) async throws {
         try await withPhotos { fixture in
             let headers: HTTPFields = [.idempotencyKey: "k"]
             if table == "posts" {

@@ -1,21 +1,22 @@
 import TestSupport
 import Testing
 
-/// Photos' routes are those that `docs/openapi.yaml` describes.
-@Suite struct RouteTests {
-    /// `/media/conversations` is another's.
+@Suite("Routes of photos") struct RouteTests {
+    /// Returns the documented routes; `/media/conversations` belongs to another service.
     private static func described() throws -> [PublicRoute] {
         try PublicRoute.below("photos", "media").filter { !$0.template.hasPrefix("/media/conversations") }
     }
 
-    @Test func documentedRoutes() async throws {
+    @Test("The routes are those of `docs/openapi.yaml`")
+    func documentedRoutes() async throws {
         let described = try Self.described()
         try await withPhotos { fixture in
             #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func unauthenticated() async throws {
+    @Test("A request without credentials responds 403 on every route that is not open")
+    func unauthenticated() async throws {
         let described = try Self.described().filter { !$0.isOpen }
         try await withPhotos { fixture in
             for route in described {
@@ -25,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("The slow bodies that one user sends are bounded on every route")
+    @Test("The number of slow request bodies per user is limited on every route")
     func slowBodies() async throws {
         let described = try Self.described()
         try await withPhotos { fixture in

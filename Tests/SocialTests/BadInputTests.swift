@@ -7,8 +7,7 @@ import Wire
 
 @testable import SocialServer
 
-/// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing anywhere.
-@Suite struct BadInputTests {
+@Suite("Invalid input") struct BadInputTests {
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     static let linking: [BadRequest] = [
@@ -148,7 +147,8 @@ import Wire
         BadRequest(.post, "/broadcasts/import", nil, 404, nil),
     ]
 
-    @Test func rejected() async throws {
+    @Test("A missing, mistyped, too long or malformed field is rejected by name and changes nothing")
+    func rejected() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let asked = fixture.networks.all.map(\.asked.value.count)
@@ -167,31 +167,37 @@ import Wire
         }
     }
 
-    @Test(arguments: ["x", "-1-0", "1", "1-1", "9223372036854775808-0", "1-0-0", "%00"])
+    @Test(
+        "A malformed `Last-Event-ID` is rejected",
+        arguments: ["x", "-1-0", "1", "1-1", "9223372036854775808-0", "1-0-0", "%00"]
+    )
     func lastEventID(id: String) async throws {
         try await withSocial { fixture in
             guard let name = HTTPField.Name("Last-Event-ID") else { return }
 
             let answer = try await fixture.ann.ask(.get, "/stream", headers: [name: id])
 
-            #expect(answer.status == 400 && answer.problem?.field == "Last-Event-ID", "\(answer.text)")
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect(answer.problem?.field == "Last-Event-ID", "\(answer.text)")
         }
     }
 
-    @Test func limits() async throws {
+    @Test("Deeply nested and large bodies are rejected")
+    func limits() async throws {
         try await withSocial { fixture in
             let deep = String(repeating: #"{"a":"#, count: 70) + "1" + String(repeating: "}", count: 70)
 
             let nested = try await fixture.ann.ask(.post, "/feed", #"{"data": \#(deep)}"#)
             let large = try await fixture.ann.ask(.post, "/feed", #"{"cursor": "\#(Self.long(1_100_000))"}"#)
 
-            #expect(nested.status == 400 && large.status == 413)
+            #expect(nested.status == 400)
+            #expect(large.status == 413)
         }
     }
 }
 
-extension Fixture {
-    /// What is in the tables that people's requests write to.
+extension SocialFixture {
+    /// Returns the row counts of the tables that requests write to.
     fileprivate func tables() async throws -> [String] {
         let counted = ["accounts", "authorizations", "posts", "post_media", "publications", "changes", "polled_lists"]
             .map { "SELECT '\($0) ' || count(*) AS row FROM \($0)" }

@@ -2,7 +2,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Forms are in memory while they are read and posted.
+/// Forms are held in memory while they are read and published.
 @Suite("Form limits") struct FormLimitTests {
     private static let file = "--xyz\r\ncontent-disposition: form-data; name=\"photo\"; filename=\"a.jpg\"\r\n\r\nabc"
     private static let field = "--xyz\r\ncontent-disposition: form-data; name=\"meta\"\r\n\r\n{"
@@ -16,7 +16,7 @@ import Testing
         ("POST", "/scroll/notifications", false),
     ]
 
-    @Test("The slow forms that one user sends are bounded by number and by bytes on every route")
+    @Test("The slow forms of one user are limited by number and by bytes on every route")
     func slowForms() async throws {
         try await withSocial { fixture in
             let fields = [
@@ -40,12 +40,12 @@ import Testing
                     }
                 }
             }
-            // What was held is given back.
+            // The limits are released.
             try await eventually("free again") { try await fixture.ann.ask(.post, "/feed", "{}").status == 200 }
         }
     }
 
-    @Test("A file is refused before its bytes where nothing is posted")
+    @Test("A file is rejected before its bytes on a route that publishes nothing")
     func unwantedFiles() async throws {
         try await withSocial { fixture in
             let fields = [
@@ -63,7 +63,7 @@ import Testing
                         count: 3,
                         holdingAtMost: 0
                     )
-                    // A place is free again only after its answer, so the next may come too early.
+                    // A request counts until its response is sent, so the next request may come too early.
                     #expect(
                         uploads.answered.keys.allSatisfy { [415, 429].contains($0) },
                         "\(route): \(uploads.answered)"

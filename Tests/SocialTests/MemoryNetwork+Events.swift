@@ -5,23 +5,23 @@ import Wire
 
 @testable import SocialServer
 
-/// Calls us, and holds a line open to us.
+/// Sends webhooks, and events on open streams.
 extension MemoryNetwork: WebhookConnector, StreamingConnector {
     func handshake(_ query: [String: String]) throws -> WebhookHandshakeResponse {
-        guard query["hub.verify_token"] == "ours" else { throw NetworkError(.permission, "another's token") }
+        guard query["hub.verify_token"] == "ours" else { throw NetworkError(.permission, "the token is wrong") }
         return WebhookHandshakeResponse(body: query["hub.challenge"] ?? "")
     }
 
-    /// A delivery is lines of account, change and item: `id of ann created new 7`.
+    /// Reads a delivery whose lines are account, change and item: `id of ann created new 7`.
     ///
-    /// `said` is a private message whose sender is given by the number 4711 alone, as Meta's webhooks do.
+    /// `said` is a private message whose sender has only the id 4711, as in Meta's webhooks.
     func events(of delivery: WebhookDelivery) throws -> WebhookEvents {
         guard delivery.headers["x-signature"] == "good" else { throw NetworkError(.permission, "not signed") }
         let openStreams = String(buffer: delivery.body).split(separator: "\n").map {
             $0.split(separator: " ").map(String.init)
         }
         let events = try openStreams.map { words in
-            guard words.count == 6, let time = Int(words[5]) else { throw NetworkError(.invalid, "no event") }
+            guard words.count == 6, let time = Int(words[5]) else { throw NetworkError(.invalid, "not an event") }
             let item = words[3] == "said" ? message(words[4], at: time, from: .numbered) : item(words[4], at: time)
             let change: NetworkEvent.Change =
                 switch words[3] {
@@ -38,7 +38,7 @@ extension MemoryNetwork: WebhookConnector, StreamingConnector {
 
     func subscribe(_ account: NetworkAccount) async throws {
         asked.change { $0.append("subscribe \(account.tokens.access)") }
-        if !behavior.value.acceptsSubscriptions { throw NetworkError(.permission, "the application may not be told") }
+        if !behavior.value.acceptsSubscriptions { throw NetworkError(.permission, "the application may not subscribe") }
     }
 
     func unsubscribe(_ account: NetworkAccount) async throws {
@@ -47,13 +47,13 @@ extension MemoryNetwork: WebhookConnector, StreamingConnector {
 
     func events(as account: NetworkAccount) async throws -> PulledSequence<NetworkEvent> {
         asked.change { $0.append("events \(account.tokens.access)") }
-        let (stream, told) = AsyncThrowingStream<NetworkEvent, any Error>.makeStream()
-        openStreams.change { $0[account.tokens.access] = told }
+        let (stream, continuation) = AsyncThrowingStream<NetworkEvent, any Error>.makeStream()
+        openStreams.change { $0[account.tokens.access] = continuation }
         return PulledSequence(stream)
     }
 }
 
-/// Has a consent page: whoever comes to it has agreed.
+/// Has a consent page on which every user agrees.
 extension MemoryNetwork: OAuthConnector {
     func authorize(_ request: AuthorizationRequest) async throws -> Authorization {
         let url = "https://\(network.rawValue).example/consent?state=\(request.state)&to=\(request.callback)"
@@ -66,7 +66,7 @@ extension MemoryNetwork: OAuthConnector {
         for request: AuthorizationRequest
     ) async throws -> AuthorizedAccount {
         guard query["code"] == "granted", authorization.payload["secret"] == "kept for \(request.state)" else {
-            throw NetworkError(.permission, "he did not agree")
+            throw NetworkError(.permission, "the user did not agree")
         }
         return AuthorizedAccount(tokens: NetworkTokens(access: "granted to \(request.verifier.count)"))
     }
@@ -77,7 +77,7 @@ extension MemoryNetwork: OAuthConnector {
 }
 
 extension MemoryNetwork {
-    /// A private message of Bo, in his thread.
+    /// Returns a private message by Bo in the thread with Bo.
     func message(_ id: String, at time: Int, from author: ItemAuthor = .bo) -> NetworkItem {
         var message = item(id, at: time)
         (message.item.kind, message.item.author) = (.message, author)
@@ -85,7 +85,7 @@ extension MemoryNetwork {
         return message
     }
 
-    /// Makes a user's only thread, with Bo, from its messages, the newest first.
+    /// Makes the user's only thread, with Bo, of messages that are sorted newest first.
     func fill(threadOf name: String, _ messages: [NetworkItem]) {
         guard let last = messages.first?.item else { return }
         var thread = last

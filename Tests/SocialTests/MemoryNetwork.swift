@@ -4,7 +4,7 @@ import Wire
 
 @testable import SocialServer
 
-/// Networks that are in the test's memory.
+/// The in-memory networks of a test.
 struct MemoryNetworks: Sendable {
     let all: [MemoryNetwork]
     let clock: TestClock
@@ -19,61 +19,61 @@ struct MemoryNetworks: Sendable {
 
     subscript(network: Network) -> MemoryNetwork {
         guard let found = all.first(where: { $0.network == network }) else {
-            preconditionFailure("the scene has no \(network)")
+            preconditionFailure("the fixture has no \(network)")
         }
         return found
     }
 }
 
-/// A network whose accounts, lists and moods are the test's; its tokens are the accounts' names.
+/// A network whose lists and behavior the test sets, and whose tokens are the accounts' names.
 struct MemoryNetwork: Connector {
-    /// How it goes on in its lists: as real ones do, each in its own way.
+    /// The ways in which networks page their lists.
     enum Paging: CaseIterable, Sendable {
         /// After the item with an id (Mastodon, Reddit).
         case after
-        /// From a place on, which moves when something is posted (Tumblr).
+        /// From an offset, which shifts when something is posted (Tumblr).
         case offset
-        /// Up to an item, which comes once more (Twitter 1.1 without its − 1).
+        /// From an item, which is repeated (Twitter 1.1 without subtracting 1 from `max_id`).
         case inclusive
     }
 
     struct Behavior: Sendable {
         var paging = Paging.after
-        /// The most that a page has.
+        /// The maximum number of items of a page.
         var pageSize = 20
-        /// So many in a hundred pages are empty and have a next.
+        /// The percentage of pages that are empty and have a next page.
         var emptyPages = 0
-        /// So many in a hundred that are not the newest are empty and lead to themselves.
+        /// The percentage of later pages that are empty and have themselves as the next page.
         var repeatedEmptyPages = 0
-        /// What is thrown instead of an answer, by chance or until told otherwise.
+        /// Returns the error that a request fails with, if any.
         var failure: (@Sendable () -> (any Error)?)?
-        /// Waited for before an answer.
+        /// Awaited before each response.
         var gate: (@Sendable () async throws -> Void)?
         var supported = Set(Capability.allCases)
         var budget: Budget?
         var limits = PostLimits()
         var reasons: [Capability: String] = [:]
-        /// What becomes of what is sent.
+        /// The outcome of publishing.
         var publishing = Publishing.accepts
         var isIdempotent = false
-        /// Whether it takes subscriptions of webhooks.
+        /// Whether webhook subscriptions are accepted.
         var acceptsSubscriptions = true
-        /// Fetches a post's photo from its address while the post is prepared; nil for a network that takes bytes.
+        /// Fetches a post's photo from its URL while the post is prepared; nil for a network that receives the bytes.
         var fetch: (@Sendable (String) async throws -> Void)?
-        /// Whether an account is used as a client describes it.
+        /// Whether the account id that a client provides is used without a request.
         var acceptsProvidedID = true
     }
 
     enum Publishing: Sendable {
         case accepts
-        /// Takes it, and does not say so.
+        /// Accepts the post, but the response is lost.
         case acceptsWithoutResponse
-        /// Takes nothing, and does not say that either.
+        /// Loses both the post and the response.
         case losesWithoutResponse
         case rejects(NetworkError)
     }
 
-    /// Something that people see.
+    /// A post or message that users see.
     struct VisiblePost: Sendable {
         var key: UUID
         var text: String
@@ -85,30 +85,30 @@ struct MemoryNetwork: Connector {
 
     let network: Network
     let behavior = Shared(Behavior())
-    /// By token, the newest first.
+    /// The lists by token, newest first.
     let lists = Shared<[String: [NetworkItem]]>([:])
-    /// What was asked, as `feed ann`.
+    /// The requests, such as `feed ann`.
     let asked = Shared<[String]>([])
     let seen = Shared<[VisiblePost]>([])
-    /// Threads whose messages the network does not give.
+    /// Threads whose messages cannot be read.
     let unreadable = Shared<Set<String>>([])
-    /// The keys of what it did not take.
+    /// The keys of lost posts.
     let lost = Shared<[UUID]>([])
-    /// What comes of tokens that end; nil: they do not.
+    /// The outcome of renewing tokens; nil if they do not expire.
     let renewing = Shared<Renewing?>(nil)
-    /// Waited for before tokens are renewed.
+    /// Awaited before tokens are renewed.
     let beforeRenewal = Shared<(@Sendable () async throws -> Void)?>(nil)
-    /// Those that were renewed by.
+    /// The refresh tokens that were used.
     let refreshTokens = Shared<[String]>([])
 
     enum Renewing: Sendable {
-        /// New access tokens for an hour, and an empty refresh token, as some networks send.
+        /// Returns access tokens for an hour and an empty refresh token, like some networks.
         case renews
         case fails(any Error)
     }
 
     let clock: @Sendable () -> Date
-    /// Lines that are open, by token.
+    /// The open streams by token.
     let openStreams = Shared<[String: AsyncThrowingStream<NetworkEvent, any Error>.Continuation]>([:])
 
     init(_ network: Network, clock: @escaping @Sendable () -> Date) {
@@ -183,7 +183,7 @@ struct MemoryNetwork: Connector {
     private struct Cursor: Codable {
         var id: String?
         var offset: Int?
-        /// Tells one empty page from the next.
+        /// The number of empty pages so far.
         var empties: Int?
     }
 
@@ -217,7 +217,7 @@ struct MemoryNetwork: Connector {
 }
 
 extension MemoryNetwork {
-    /// Gives somebody a list of items, one for each time, which are seconds; the newest first.
+    /// Fills a list with an item for each time in seconds, newest first.
     func fill(_ list: String, times: [Int], named prefix: String = "") {
         let items = times.enumerated().map { index, time in
             item("\(prefix)\(list)-\(index)", at: time)
@@ -227,7 +227,7 @@ extension MemoryNetwork {
 
     func item(_ id: String, at time: Int, original: String? = nil) -> NetworkItem {
         let at = Date(timeIntervalSince1970: 1_700_000_000 + Double(time))
-        let author = ItemAuthor(id: "1", name: "Somebody")
+        let author = ItemAuthor(id: "1", name: "Someone")
         let item = Item(id: ItemID(network, id), kind: .post, author: author, text: "text of \(id)", createdAt: at)
         return NetworkItem(item, original: original)
     }

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
 
-/// Social's routes are those that `docs/openapi.yaml` describes.
-@Suite struct RouteTests {
+@Suite("Routes of social") struct RouteTests {
     private static func described() throws -> [PublicRoute] {
         try PublicRoute.below(
             "networks",
@@ -14,18 +13,20 @@ import Testing
             "stream",
             "broadcasts"
         )
-        // What was sent to devices is push's to tell.
+        // The log of notifications belongs to push.
         .filter { $0.template != "/notifications/log" }
     }
 
-    @Test func openAPI() async throws {
+    @Test("The routes are those of `docs/openapi.yaml`")
+    func openAPI() async throws {
         let described = try Self.described()
         try await withSocial { fixture in
             #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func authentication() async throws {
+    @Test("A request without credentials responds 403 on every route that is not open")
+    func authentication() async throws {
         let described = try Self.described().filter { !$0.isOpen }
         try await withSocial { fixture in
             for route in described {
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("The slow bodies that one user sends are bounded on every route")
+    @Test("The number of slow request bodies per user is limited on every route")
     func slowBodies() async throws {
         let described = try Self.described()
         try await withSocial { fixture in

@@ -12,8 +12,8 @@ import Wire
 
 @testable import SocialServer
 
-/// The service over networks of the test's own, and people signed in.
-struct Fixture: Sendable {
+/// The service over in-memory networks, with two signed-in users.
+struct SocialFixture: Sendable {
     let service: TestService
     let keys: TestKeys
     let networks: MemoryNetworks
@@ -21,17 +21,17 @@ struct Fixture: Sendable {
     let ann: TestUser
     let bob: TestUser
 
-    /// Somebody signed in, of the application that the scene plays in unless told otherwise.
-    func person(_ name: String, application: String = Fixture.application) async throws -> TestUser {
+    /// Signs a user in, by default in the fixture's application.
+    func person(_ name: String, application: String = SocialFixture.application) async throws -> TestUser {
         try await TestUser(User.ID(application: application, user: name), at: service, keys)
     }
 
-    /// What a query answers in its column `row`.
+    /// Returns the column `row` of a query.
     func rows(_ query: String) async throws -> [String] {
         try await service.database.pool.all(PostgresQuery(sql: query), as: { try $0.string("row") })
     }
 
-    /// Another instance of the service, over the same database and networks.
+    /// Runs another instance of the service over the same database and networks.
     func another(settings: [String: String] = [:], _ body: (TestService) async throws -> Void) async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never)
         try await SocialWithMemoryNetworks.$networks.withValue(networks) {
@@ -47,19 +47,19 @@ struct Fixture: Sendable {
     }
 
     static let application = "other"
-    /// Nobody looks at networks by himself, and none is too slow on a busy machine, unless a test is about that.
+    /// Settings without polling and with a long deadline, so that a busy machine does not fail tests.
     static let settings = [
         "TOKEN_ENCRYPTION_KEY": Data(repeating: 7, count: 32).base64EncodedString(),
         "SOCIAL_POLLS_PER_HOUR": pollsPerHour(0), "SOCIAL_DEADLINE_MS": "30000",
     ]
 
-    /// So many looks an hour at each network.
+    /// Returns the setting for a number of polls per hour of each network.
     static func pollsPerHour(_ count: Int) -> String {
         Network.allCases.map { "\($0.rawValue)=\(count)" }.joined(separator: ",")
     }
 }
 
-/// Somebody signed in.
+/// A user who is signed in.
 struct TestUser: SignedInUser {
     let id: User.ID
     let session: String
@@ -74,12 +74,12 @@ struct TestUser: SignedInUser {
     ) async throws {
         self.id = id
         self.session = session
-        // Longer than any test's clock runs.
+        // The lifetime exceeds the time by which any test advances its clock.
         token = try await keys.token(for: id, session: session, lifetime: 100_000_000)
         self.service = service
     }
 
-    /// A page of what all networks have; `meta` as the seed has it.
+    /// Reads a page of all networks, with tokens in `meta` as in the seed.
     func read(
         _ path: String,
         cursor: String? = nil,
@@ -89,7 +89,7 @@ struct TestUser: SignedInUser {
     ) async throws -> SocialResponse {
         var body = fields
         let given = meta.map { network, name in
-            // Any public host: nobody goes there.
+            // Any public host works, because no request is sent.
             let instance = network == .mastodon ? ["instance": JSONValue.string("mastodon.example")] : [:]
             return (
                 network.rawValue,
@@ -105,7 +105,7 @@ struct TestUser: SignedInUser {
     }
 }
 
-/// The service as it is, but for its networks.
+/// The service with in-memory networks.
 private struct SocialWithMemoryNetworks: SuiteService {
     static let name = SocialService.name
     static let defaultPort = SocialService.defaultPort
@@ -129,28 +129,37 @@ func withSocial(
     _ networks: MemoryNetworks = MemoryNetworks(),
     settings: [String: String] = [:],
     peers: [String: ServiceClient] = [:],
-    _ body: (Fixture) async throws -> Void
+    _ body: (SocialFixture) async throws -> Void
 ) async throws {
     let keys = TestKeys()
     let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys), retry: .never)
     try await SocialWithMemoryNetworks.$networks.withValue(networks) {
         try await TestService.with(
             SocialWithMemoryNetworks.self,
-            settings: Fixture.settings.merging(settings) { $1 },
+            settings: SocialFixture.settings.merging(settings) { $1 },
             peers: .with(["auth": auth].merging(peers) { $1 }),
             now: networks.clock.read
         ) { service in
-            let ann = try await TestUser(User.ID(application: Fixture.application, user: "ann"), at: service, keys)
-            let bob = try await TestUser(User.ID(application: Fixture.application, user: "bob"), at: service, keys)
-            let fixture = Fixture(service: service, keys: keys, networks: networks, ann: ann, bob: bob)
+            let ann = try await TestUser(
+                User.ID(application: SocialFixture.application, user: "ann"),
+                at: service,
+                keys
+            )
+            let bob = try await TestUser(
+                User.ID(application: SocialFixture.application, user: "bob"),
+                at: service,
+                keys
+            )
+            let fixture = SocialFixture(service: service, keys: keys, networks: networks, ann: ann, bob: bob)
             try await body(fixture)
         }
     }
 }
 
-/// A time that goes on when the test says so.
+/// A clock that only the test advances.
 final class TestClock: Sendable {
-    // Today's, since credentials are; and ahead of them, however slow the machine makes the next one.
+    // The clock starts near the current time, because credentials do, and ahead of it, because issuing the next
+    // credential may take long.
     private let time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() + 300))
 
     @Sendable func read() -> Date { time.withLock { $0 } }
@@ -158,7 +167,7 @@ final class TestClock: Sendable {
     func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
 }
 
-/// A value that tasks of a test share.
+/// A value that the tasks of a test share.
 final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 

@@ -7,7 +7,7 @@ import TestSupport
 @testable import PhotosServer
 
 @Suite("Rows that photos cannot read") struct PoisonTests {
-    @Test("News of a kind that this release does not know delay no other")
+    @Test("Activity of a kind that this release does not know delays no other activity")
     func activity() async throws {
         let push = FakePush()
         let settings = ["PUSH_URL": "http://push.test", "ACTIVITY_DIGEST_SECONDS": "0"]

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What photos gives somebody of what it keeps of him.
-@Suite struct ExportTests {
-    @Test func content() async throws {
+@Suite("Data export") struct ExportTests {
+    @Test("An export contains the content of the user and nothing by other users")
+    func content() async throws {
         try await withPhotos { fixture in
             let own = try await fixture.post("#mine", by: fixture.ann)
             let other = try await fixture.post("what others wrote", by: fixture.bob)
@@ -30,17 +30,20 @@ import Wire
                 ]
             )
             let profile = files.json("profile.json")[0]
-            #expect(profile["bio"].string == "I am ann" && profile["followerCount"].int == 1)
+            #expect(profile["bio"].string == "I am ann")
+            #expect(profile["followerCount"].int == 1)
             #expect(files.json("posts.json").array.map { $0["text"].string } == ["#mine"])
             #expect(files.json("comments.json").array.map { $0["text"].string } == ["from ann"])
             #expect(files.json("comments.json")[0]["postOf"].string == "bob")
-            #expect(files.json("likes.json").array.count == 1 && files.json("flags.json").array.count == 1)
+            #expect(files.json("likes.json").array.count == 1)
+            #expect(files.json("flags.json").array.count == 1)
             #expect(files.json("following.json").array.map { $0["userId"].string } == ["bob"])
             for foreign in ["from bob", "what others wrote", "eve"] { #expect(!files.text.contains(foreign)) }
         }
     }
 
-    @Test func images() async throws {
+    @Test("An export contains the uploaded images")
+    func images() async throws {
         try await withUploads { fixture async throws in
             let first = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             _ = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
@@ -51,12 +54,14 @@ import Wire
             let files = try await ExportedFiles(of: fixture.ann.id, from: auth)
 
             let images = files.names.filter { $0.hasPrefix("images/") }
-            #expect(images.count == 2 && files.packed == images)
+            #expect(images.count == 2)
+            #expect(files.packed == images)
             #expect(files.contents[images[0]] == served.body)
         }
     }
 
-    @Test func paging() async throws {
+    @Test("An export contains every row of a long list")
+    func paging() async throws {
         try await withPhotos { fixture in
             _ = try await fixture.post("first", by: fixture.ann)
             try await fixture.service.database.pool.run(
@@ -81,7 +86,8 @@ import Wire
         }
     }
 
-    @Test func unknownUser() async throws {
+    @Test("An export of an unknown user is empty")
+    func unknownUser() async throws {
         try await withPhotos { fixture in
             let auth = try fixture.service.peerClient("auth", callee: "photos")
             let unknownUser = User.ID(application: PhotosFixture.application, user: "nobody")

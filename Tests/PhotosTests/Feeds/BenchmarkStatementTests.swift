@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// The bench of home feeds measures what photos asks, and nothing that it asked once.
-@Suite struct BenchmarkStatementTests {
-    @Test func homeFeedStatement() async throws {
+/// The benchmark is meaningful only if it runs the statements of the service.
+@Suite("Benchmark of home feeds") struct BenchmarkStatementTests {
+    @Test("The benchmark's SQL contains the service's statements for the home feed")
+    func homeFeedStatements() async throws {
         let (reader, last) = (
             Person.ID(1), FeedPosition(key: PostKey(author: Person.ID(2), number: 3), createdAt: .now)
         )
@@ -28,14 +29,14 @@ import Wire
     private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "bench/sql/home.sql")
 
-    /// Word by word, with a question mark for each value.
+    /// Returns the statement with single spaces and a question mark for each value.
     private static func words(_ statement: String, literals: some RegexComponent) -> String {
         statement.split(separator: "\n").filter { !$0.hasPrefix("--") }.joined(separator: " ")
             .replacing(literals, with: "?").split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 }
 
-/// Takes note of what is asked, and answers nothing.
+/// Records the statements and fails each of them.
 private final class Recorder: PostgresExecutor {
     private let asked = Mutex<[String]>([])
 
@@ -43,6 +44,6 @@ private final class Recorder: PostgresExecutor {
 
     func execute(_ query: PostgresQuery) async throws -> PostgresResult {
         asked.withLock { $0.append(query.sql) }
-        throw TestSupportError("nothing is asked of a database here")
+        throw TestSupportError("this executor has no database")
     }
 }

@@ -6,10 +6,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// The home feed while others write.
-@Suite struct HomeRaceTests {
-    /// A number is taken, and its post is not there yet; a reader comes by, and then it is.
-    @Test func lateCommit() async throws {
+@Suite("Home feed under concurrent writes") struct HomeRaceTests {
+    /// The number of a post is taken before the post is visible, and the feed is read in between.
+    @Test("A post that commits after a newer post was read still appears")
+    func lateCommit() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
             try await fixture.ann.photos.follow("bob")
@@ -26,7 +26,7 @@ import Wire
                 }
                 await taken.wait()
                 #expect(try await fixture.ann.home().map(\.text) == ["first"])
-                // Another author's, which is newer, moves nobody's mark but his own.
+                // A newer post by another author advances only the read position of that author.
                 try await fixture.createProfiles(fixture.eve)
                 try await fixture.ann.photos.follow("eve")
                 try await fixture.post("eve's", by: fixture.eve)
@@ -39,8 +39,9 @@ import Wire
         }
     }
 
-    /// One author's posts come one after the other, however many he makes at once.
-    @Test func concurrentPosts() async throws {
+    /// The database serializes the posts of one author, however many requests are sent at the same time.
+    @Test("Posts by one author appear in one order, and none is skipped")
+    func concurrentPosts() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
             try await fixture.ann.photos.follow("bob")
@@ -57,7 +58,7 @@ import Wire
                             var known: [String] = []
                             while known.count < 30 {
                                 let home = try await reader.home().map(\.postId)
-                                // Nothing that was seen is missing later, or elsewhere.
+                                // A post that was read once is in every later page, also on the other instance.
                                 #expect(Array(home.suffix(known.count)) == known)
                                 known = home
                             }
@@ -66,14 +67,16 @@ import Wire
                     try await group.waitForAll()
                 }
                 let times = try await ann.home().map(\.timestamp)
-                #expect(times == times.sorted(by: >) && times.count == 30)
+                #expect(times == times.sorted(by: >))
+                #expect(times.count == 30)
                 #expect(try await fixture.followInconsistencies() == [])
             }
         }
     }
 
-    /// Whoever reads first copies, and the other finds it done.
-    @Test func concurrentReaders() async throws {
+    /// The first reader copies the posts, and the other readers find them copied.
+    @Test("Concurrent readers of one feed copy each post once")
+    func concurrentReaders() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
             try await fixture.insertPosts(500, by: fixture.bob)
@@ -94,11 +97,12 @@ import Wire
         }
     }
 
-    /// A reader copies what an end of following takes away: whichever comes first, nothing is left.
-    @Test func unfollowDuringRead() async throws {
+    /// A reader copies posts that unfollowing removes, so the two must be serialized.
+    @Test("Unfollowing while the feed is read leaves no post behind")
+    func unfollowDuringRead() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
-            // A page of them.
+            // All of these posts fit on one page.
             try await fixture.insertPosts(90, by: fixture.bob)
             try await withSecondInstance(of: fixture) { second in
                 let elsewhere = try await TestUser(fixture.ann.id, at: second, fixture.auth)
@@ -119,13 +123,14 @@ import Wire
         }
     }
 
-    /// The mark waits for a reader who copies, and he for who ends to follow.
-    @Test func unfollowWaitsForCopy() async throws {
+    /// A reader that copies posts and a request that unfollows lock the same rows.
+    @Test("Unfollowing waits for a reader that is copying posts")
+    func unfollowWaitsForCopy() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
             try await fixture.insertPosts(3, by: fixture.bob)
             try await fixture.ann.photos.follow("bob")
-            let (copied, left) = (Signal(), Signal())
+            let (copied, released) = (Signal(), Signal())
             let pool = fixture.service.database.pool
             let ann = try #require(try await PeopleStore(db: pool).find(fixture.ann.id))
 
@@ -136,7 +141,7 @@ import Wire
                         let gaps = try await store.lockGaps(of: ann.id, mergeThreshold: 1_000)
                         try await store.copyPosts(gaps, of: ann)
                         copied.fire()
-                        await left.wait()
+                        await released.wait()
                     }
                 }
                 await copied.wait()
@@ -149,7 +154,7 @@ import Wire
                         """
                     ).count == 1
                 }
-                left.fire()
+                released.fire()
                 try await group.waitForAll()
             }
 
@@ -158,8 +163,8 @@ import Wire
         }
     }
 
-    /// Pages hold their order while posts come and go, and who is followed meanwhile is in what is still to come.
-    @Test func pagingDuringWrites() async throws {
+    @Test("Paging keeps its order during writes, and later pages include a newly followed author")
+    func pagingDuringWrites() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             try await fixture.insertPosts(40, by: fixture.eve)
@@ -185,7 +190,7 @@ import Wire
     }
 }
 
-/// Given once, waited for by one.
+/// A signal that is sent once to one waiting task.
 private final class Signal: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -198,7 +203,7 @@ private final class Signal: Sendable {
 }
 
 extension PhotosFixture {
-    /// What posting does, in a transaction that goes on.
+    /// Inserts a post like the service does, in a transaction that stays open.
     fileprivate func write(_ text: String, by testUser: TestUser, in db: PostgresTransaction) async throws {
         let store = PostStore(db: db, links: MediaLinks(publicURL: ""))
         let author = try #require(try await PeopleStore(db: db).find(testUser.id))

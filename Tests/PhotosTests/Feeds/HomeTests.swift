@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// The home feed: one's own posts and those of whom one follows.
-@Suite struct HomeTests {
-    @Test func ownAndFollowed() async throws {
+@Suite("Home feed") struct HomeTests {
+    @Test("The home feed has own posts and posts of followed users, including older ones")
+    func ownAndFollowed() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
             #expect(try await fixture.ann.home().isEmpty)
@@ -27,7 +27,8 @@ import Wire
         }
     }
 
-    @Test func unfollowAndFollow() async throws {
+    @Test("Unfollowing removes the posts, and following again restores them")
+    func unfollowAndFollow() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
             for number in 0..<5 { try await fixture.post("\(number)", by: fixture.bob) }
@@ -43,7 +44,8 @@ import Wire
         }
     }
 
-    @Test func deletedAndHidden() async throws {
+    @Test("Deleted and hidden posts are not in the home feed, and a restored post is")
+    func deletedAndHidden() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
             try await fixture.ann.photos.follow("bob")
@@ -57,17 +59,18 @@ import Wire
             let expected = ["28", "4", "3", "2", "1", "0"]
             #expect(try await fixture.ann.photos.home(limit: 3).items.map(\.text) == ["28", "4", "3"])
             #expect(try await fixture.ann.home(limit: 2).map(\.text) == expected)
-            // Its author has it hidden too, and finds it among his own.
+            // The hidden post is not in its author's home feed either.
             #expect(try await fixture.bob.home().map(\.text) == expected)
 
-            // Who came by those that are gone has taken them out.
+            // Reading the feed removed the entries of deleted posts.
             #expect(try await fixture.rows("SELECT 'one' AS row FROM feed").count == 7)
             try await server.restore(posts[29].postId)
             #expect(try await fixture.ann.home().map(\.text) == ["29"] + expected)
         }
     }
 
-    @Test func mergedAuthors() async throws {
+    @Test("Posts of an author with many followers are merged when the feed is read")
+    func mergedAuthors() async throws {
         try await withPhotos(settings: ["HOME_MERGE_FOLLOWERS_MIN": "2"]) { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             let fan = try await fixture.testUser("fan")
@@ -75,14 +78,14 @@ import Wire
             try await fixture.post("one", by: fixture.bob)
             #expect(try await fan.home().map(\.text) == ["one"])
 
-            // Second and third, the last of whom finds two there already.
+            // These are Bo's second and third followers.
             try await fixture.eve.photos.follow("bob")
             try await fixture.ann.photos.follow("bob")
             try await fixture.post("own", by: fixture.ann)
             try await fixture.post("two", by: fixture.bob)
 
             #expect(try await fixture.ann.home(limit: 1).map(\.text) == ["two", "own", "one"])
-            // He had copied what was there before bob was known to so many.
+            // This follower copied the first post before Bo had enough followers to be merged.
             #expect(try await fan.home(limit: 1).map(\.text) == ["two", "one"])
             #expect(try await fixture.eve.home(limit: 1).map(\.text) == ["two", "one"])
             let copied = try await fixture.rows(
@@ -99,7 +102,8 @@ import Wire
         }
     }
 
-    @Test func copyBatches() {
+    @Test("Copying starts with the part of the gaps that fits into one batch")
+    func copyBatches() {
         let gaps = [
             FeedGap(author: Person.ID(1), synced: 0, last: 4_000),
             FeedGap(author: Person.ID(2), synced: 10, last: 9_000),
@@ -112,7 +116,8 @@ import Wire
         #expect(HomeFeed.firstPart(of: []).isEmpty)
     }
 
-    @Test func copyLimit() async throws {
+    @Test("A feed with too many posts to copy responds 503, and the next request continues")
+    func copyLimit() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
             let many = HomeFeed.copyBatchSize * Int64(HomeFeed.maximumCopiesPerRequest) + 5
@@ -120,7 +125,8 @@ import Wire
             try await fixture.ann.photos.follow("bob")
 
             let first = try await fixture.ann.ask(.get, "/photos/home")
-            #expect(first.status == 503 && first.headers[.retryAfter] != nil, "\(first.text)")
+            #expect(first.status == 503, "\(first.text)")
+            #expect(first.headers[.retryAfter] != nil, "\(first.text)")
             #expect(try await fixture.ann.photos.home(limit: 1).items.map(\.text) == ["\(many)"])
             #expect(try await fixture.rows("SELECT count(*)::text AS row FROM feed") == ["\(many)"])
             try await fixture.ann.photos.unfollow("bob")
@@ -129,7 +135,8 @@ import Wire
         }
     }
 
-    @Test func repeatedReads() async throws {
+    @Test("Reading the home feed again writes nothing")
+    func repeatedReads() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
             try await fixture.ann.photos.follow("bob")

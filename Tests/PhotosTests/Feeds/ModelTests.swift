@@ -4,16 +4,16 @@ import TestSupport
 import Testing
 import Wire
 
-/// Whatever people do, feeds, counts and lists are those of a plain model of it.
-@Suite struct ModelTests {
+/// Feeds, counts and lists agree with a plain model after any history.
+@Suite("Random histories") struct ModelTests {
     private static let people = 20
-    /// Of each history; `SOAK=1` goes on for long.
+    /// The number of steps of each history; with `SOAK=1` the test runs long.
     private static let steps = ProcessInfo.processInfo.environment["SOAK"] == "1" ? 10_000 : 150
-    /// After so many steps everybody looks at everybody.
+    /// The number of steps after which every user is compared with every other.
     private static let fullComparisonInterval = 75
 
-    /// Two instances over one database, and people so much followed that half of them are merged in.
-    @Test(arguments: [UInt64(1), 2])
+    /// Seed 2 has a merge threshold so low that the posts of half of the users are merged.
+    @Test("The service on two instances agrees with the model after every step", arguments: [UInt64(1), 2])
     func randomHistories(seed: UInt64) async throws {
         let settings = seed == 1 ? [:] : ["HOME_MERGE_FOLLOWERS_MIN": "4"]
         try await withPhotos(settings: settings) { fixture in
@@ -46,7 +46,7 @@ import Wire
         return try RandomHistory(fixture, testUsers: testUsers, seed: seed)
     }
 
-    /// Everybody's home after every step, and of one person all that another sees; now and then, all of all.
+    /// Compares all home feeds after every step, one user's other lists for one reader, and periodically everything.
     private static func differences(_ history: inout RandomHistory, after step: Int) async throws -> [String] {
         var differences: [String] = []
         let isWhole = step.isMultiple(of: fullComparisonInterval)

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// A random history, done to the service and to the model alike.
+/// A random history that is applied to the service and to the model.
 struct RandomHistory {
     let fixture: PhotosFixture
-    /// Each person at each instance.
+    /// A client per user and instance.
     let testUsers: [[TestUser]]
     let moderator: PhotosClient
     var model: SocialModel
@@ -22,12 +22,12 @@ struct RandomHistory {
         random = SeededGenerator(seed: seed)
     }
 
-    /// One person, at one of the instances.
+    /// Returns a client of a user at a random instance.
     mutating func testUser(_ person: Int) -> TestUser {
         testUsers[person].randomElement(using: &random) ?? testUsers[person][0]
     }
 
-    /// Somebody does something; says what.
+    /// Performs a random action and returns its description.
     mutating func step() async throws -> String {
         let (one, other) = pair()
         switch Int.random(in: 0..<100, using: &random) {
@@ -50,7 +50,7 @@ struct RandomHistory {
         return (one, other < one ? other : other + 1)
     }
 
-    /// One of the posts, the later the likelier; ids are sorted, since a dictionary's order is no seed's.
+    /// Returns a random post, preferring recent ones; ids are sorted because the order of a dictionary is not seeded.
     private mutating func somePost() -> String? {
         let ids = model.posts.sorted { $0.value.index < $1.value.index }.map(\.key)
         return ids.suffix(Bool.random(using: &random) ? 10 : ids.count).randomElement(using: &random)
@@ -85,7 +85,7 @@ struct RandomHistory {
 
     private mutating func unblock() async throws -> String {
         let blocks = model.blocks.sorted { ($0.from, $0.to) < ($1.from, $1.to) }
-        guard let block = blocks.randomElement(using: &random) else { return "nobody is blocked" }
+        guard let block = blocks.randomElement(using: &random) else { return "no user is blocked" }
         try await fixture.set(blocked: false, testUser(block.to), by: testUser(block.from))
         model.blocks.remove(block)
         return "\(block.from) unblocks \(block.to)"
@@ -140,7 +140,7 @@ struct RandomHistory {
 }
 
 extension RandomHistory {
-    /// Nothing where the service agrees with the model about what one person sees of the rest.
+    /// Returns the differences between the service and the model in what one user sees of the others.
     mutating func differences(for reader: Int, of others: [Int]) async throws -> [String] {
         let (testUser, limit) = (testUser(reader), [7, 30, 100, 100, 100, 100].randomElement(using: &random) ?? 100)
         var differences: [String] = []

@@ -1,13 +1,13 @@
-/// Twenty people and all they do, as plainly as it can be said: what the service has to agree with.
+/// A plain model of users and their actions, with which the service has to agree.
 struct SocialModel {
     struct Post {
         let author: Int
-        /// The order in which posts were made.
+        /// The position in the order of creation.
         let index: Int
         var text: String
         var isHidden = false
         var likers: Set<Int> = []
-        /// In their order.
+        /// The comments in the order of creation.
         var comments: [(writer: Int, text: String)] = []
     }
 
@@ -17,7 +17,7 @@ struct SocialModel {
     }
 
     let people: Int
-    /// By their ids.
+    /// The posts by id.
     var posts: [String: Post] = [:]
     var follows: Set<Pair> = []
     var blocks: Set<Pair> = []
@@ -40,7 +40,7 @@ struct SocialModel {
         blocks.contains(Pair(from: one, to: other)) || blocks.contains(Pair(from: other, to: one))
     }
 
-    /// Newest first.
+    /// Returns the home feed, newest first.
     func home(of reader: Int) -> [String] {
         shown { post in
             !post.isHidden && !isBlocked(reader, post.author)
@@ -54,7 +54,7 @@ struct SocialModel {
         shown { $0.author == author && (!$0.isHidden || author == reader) }
     }
 
-    /// Whether somebody sees a post by its id.
+    /// Whether a user sees a post by its id.
     func isVisible(_ id: String, to reader: Int) -> Bool {
         posts[id].map { $0.author == reader || !$0.isHidden && !isBlocked(reader, $0.author) } ?? false
     }
@@ -67,7 +67,7 @@ struct SocialModel {
         Set(follows.filter { $0.from == person && !isBlocked(reader, $0.to) }.map(\.to))
     }
 
-    /// Latest first, without those of people kept apart.
+    /// Returns the comments, newest first, without those of users with a block in between.
     func comments(on id: String, for reader: Int) -> [String] {
         (posts[id]?.comments ?? []).filter { !isBlocked(reader, $0.writer) }.map(\.text).reversed()
     }

@@ -8,13 +8,13 @@ import TestSupport
 import Testing
 import Wire
 
-/// Pictures that people have where they sign in, and bring along.
-@Suite struct AvatarImportTests {
-    @Test func importsPicture() async throws {
+@Suite("Import of pictures from the sign-in provider") struct AvatarImportTests {
+    @Test("The provider's picture becomes the profile picture at the first visit")
+    func importsPicture() async throws {
         try await Self.withPictureServer { fixture, pictureURL in
             let ana = try await fixture.fixture.account("Ana")
             try await Self.reportPicture(of: ana, at: pictureURL, in: fixture)
-            // He has not been here.
+            // The user has not used photos yet.
             #expect(try await fixture.count("avatar_imports", where: "due_at = 'infinity'") == 1)
 
             try await eventually { try await Self.picture(of: ana) != nil }
@@ -23,7 +23,8 @@ import Wire
         }
     }
 
-    @Test func existingPicture() async throws {
+    @Test("A profile picture that the user chose is not replaced")
+    func existingPicture() async throws {
         try await Self.withPictureServer { fixture, pictureURL in
             let own = try await fixture.ann.uploaded(SampleImage.png(seed: 9))
             _ = try await fixture.ann.photos.update(ProfileChanges(profilePicture: .set(own.uploadId)))
@@ -64,7 +65,8 @@ import Wire
         }
     }
 
-    @Test func invalidPicture() async throws {
+    @Test("A URL without an image is dropped")
+    func invalidPicture() async throws {
         try await Self.withPictureServer { fixture, pictureURL in
             let host = pictureURL.prefix { $0 != "?" }.split(separator: "/").prefix(2).joined(separator: "//")
             for path in ["/health", "/media/nothing"] {
@@ -77,10 +79,14 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        "http://127.0.0.1:1/a.png", "http://169.254.169.254/latest", "https://localhost/a.png", "file:///etc/passwd",
-        "https://10.0.0.1/a.png", "http://example.org/a.png", "nowhere", "https://[::1]/a.png",
-    ])
+    @Test(
+        "A URL with a private address or without HTTPS is not fetched",
+        arguments: [
+            "http://127.0.0.1:1/a.png", "http://169.254.169.254/latest", "https://localhost/a.png",
+            "file:///etc/passwd",
+            "https://10.0.0.1/a.png", "http://example.org/a.png", "nowhere", "https://[::1]/a.png",
+        ]
+    )
     func privateAddresses(_ url: String) async throws {
         try await withUploads { fixture in
             try await Self.reportPicture(of: fixture.ann, at: url, in: fixture)
@@ -88,7 +94,8 @@ import Wire
         }
     }
 
-    @Test func deletedUser() async throws {
+    @Test("Account deletion cancels the import")
+    func deletedUser() async throws {
         try await Self.withPictureServer { fixture, pictureURL in
             let ana = try await fixture.fixture.account("Ana")
             try await Self.reportPicture(of: ana, at: pictureURL, in: fixture)
@@ -112,7 +119,7 @@ import Wire
         try await fixture.fixture.deliver(changed, by: "auth")
     }
 
-    /// Somewhere that a picture is to be had: the service's own, served at a port that the operator allows.
+    /// Serves a picture at a local port that the operator's settings allow.
     private static func withPictureServer(
         settings: [String: String] = [:],
         _ body: @Sendable @escaping (UploadFixture, _ pictureURL: String) async throws -> Void

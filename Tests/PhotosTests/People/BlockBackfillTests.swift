@@ -9,14 +9,15 @@ import TestSupport
 import Testing
 import Wire
 
-/// Blocks that were made before photos heard of any.
-@Suite struct BlockBackfillTests {
-    @Test func existingBlocks() async throws {
+/// Blocks that were created before photos received events about blocks.
+@Suite("Import of existing blocks") struct BlockBackfillTests {
+    @Test("Existing blocks are imported once, also for users who come later")
+    func existingBlocks() async throws {
         try await withBlockList { fixture, list in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             try await fixture.ann.photos.follow("bob")
             try await fixture.post(by: fixture.bob)
-            list.change { $0.blocks = Self.blocks(["ann": "bob", "bob": "ann", "eve": "nobody yet", "zoe": "eve"]) }
+            list.change { $0.blocks = Self.blocks(["ann": "bob", "bob": "ann", "eve": "not yet seen", "zoe": "eve"]) }
             list.change { $0.isReleased = true }
             try await fixture.waitForBackfill()
 
@@ -24,21 +25,22 @@ import Wire
             #expect(try await fixture.ann.home().isEmpty)
             #expect(try await fixture.eve.photos.profile(of: "bob").followerCount == 0)
             #expect(try await fixture.followInconsistencies() == [])
-            // Who comes only now is blocked already.
+            // A user who comes later is blocked from the start.
             let zoe = try await fixture.testUser("zoe")
             _ = try await zoe.photos.me()
             #expect(try await zoe.ask(.get, "/photos/people/eve").status == 404)
             #expect(try await fixture.rows("SELECT count(*)::text AS row FROM blocks") == ["4"])
-            // Nothing of it stays, and it is not asked for again.
+            // The import leaves no data and does not request the list again.
             #expect(try await fixture.rows("SELECT user_id || blocked_id AS row FROM block_backfill") == [""])
-            #expect(list.value.requestCount == 3, "two, two, and none")
+            #expect(list.value.requestCount == 3, "two blocks, two blocks, and an empty page")
         }
     }
 
-    @Test func concurrentEvents() async throws {
+    @Test("Events that arrive during the import take precedence over the list")
+    func concurrentEvents() async throws {
         try await withBlockList { fixture, list in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
-            // While the list is on its way as it was a moment ago.
+            // The events arrive while the older list is in flight.
             try await eventually { list.value.requestCount == 1 }
             try await fixture.deliver(Self.unblocked("ann", "bob"), by: "conversations")
             try await fixture.deliver(UserDeleted(applicationId: PhotosFixture.application, userId: "eve"), by: "auth")
@@ -50,21 +52,21 @@ import Wire
             #expect(try await fixture.rows("SELECT user_id AS row FROM people WHERE user_id = 'eve'") == [])
             #expect(try await fixture.rows("SELECT count(*)::text AS row FROM blocks") == ["1"])
             #expect(try await fixture.rows("SELECT user_id AS row FROM block_backfill_events") == [])
-            // From then on nothing is noted.
+            // After the import, events are not recorded.
             try await fixture.deliver(Self.unblocked("zoe", "ann"), by: "conversations")
             #expect(try await fixture.rows("SELECT user_id AS row FROM block_backfill_events") == [])
             #expect(try await fixture.rows("SELECT count(*)::text AS row FROM blocks") == ["0"])
         }
     }
 
-    @Test("A block that PostgreSQL refuses delays no other block")
+    @Test("A block that PostgreSQL rejects delays no other block")
     func poison() async throws {
         try await withBlockList { fixture, list in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             try await fixture.service.database.pool.run(
                 "ALTER TABLE people ADD CONSTRAINT poison CHECK (user_id <> 'future')"
             )
-            // The position cannot be moved to the block of this user.
+            // The import's position cannot be set to the block of this user.
             try await fixture.service.database.pool.run(
                 "ALTER TABLE block_backfill ADD CONSTRAINT poison CHECK (user_id <> 'eve')"
             )
@@ -96,11 +98,11 @@ import Wire
     }
 }
 
-/// The suite's list of blocks, as conversations tells it.
+/// The list of blocks in the responses of conversations.
 private struct BlockList: Sendable {
-    /// In its order.
+    /// The blocks in the order of the list.
     var blocks: [ListedBlock] = []
-    /// Nobody answers before.
+    /// Whether requests get a response; until then they wait.
     var isReleased = false
     var requestCount = 0
 }

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What a block of the suite's list does here.
-@Suite struct BlockTests {
-    @Test(arguments: [true, false])
+/// The effects in photos of a block that conversations reports.
+@Suite("Blocks") struct BlockTests {
+    @Test("A block ends following in both directions and hides the users from each other", arguments: [true, false])
     func block(annBlocks: Bool) async throws {
         try await withPhotos { fixture in
             let (ann, bob) = (fixture.ann, fixture.bob)
@@ -39,7 +39,8 @@ import Wire
         }
     }
 
-    @Test func unblock() async throws {
+    @Test("Users see each other again after both blocks are removed, and follow again by request")
+    func unblock() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
             try await fixture.ann.photos.follow("bob")
@@ -59,7 +60,8 @@ import Wire
         }
     }
 
-    @Test func unknownUser() async throws {
+    @Test("A block applies to a user who has not used photos yet")
+    func unknownUser() async throws {
         try await withPhotos { fixture in
             let (ann, bob) = (try await fixture.account("Ann"), try await fixture.account("Bob"))
             _ = try await ann.photos.me()
@@ -74,7 +76,8 @@ import Wire
         }
     }
 
-    @Test func otherApplication() async throws {
+    @Test("Blocks across applications and of oneself are ignored")
+    func otherApplication() async throws {
         try await withPhotos { fixture in
             let roosts = try await fixture.account("Ann")
             try await fixture.createProfiles(fixture.bob, roosts)
@@ -84,7 +87,8 @@ import Wire
         }
     }
 
-    @Test func concurrentFollow() async throws {
+    @Test("No follow is left when a block and follows are concurrent")
+    func concurrentFollow() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
             for _ in 0..<10 {

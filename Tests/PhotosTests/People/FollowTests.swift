@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// Who follows whom.
-@Suite struct FollowTests {
-    @Test func counts() async throws {
+@Suite("Follows") struct FollowTests {
+    @Test("Following and unfollowing are idempotent and change both counters")
+    func counts() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.bob)
 
@@ -23,25 +23,29 @@ import Wire
         }
     }
 
-    @Test func invalidTargets() async throws {
+    @Test("A user cannot follow themselves, an unknown user or a user of another application")
+    func invalidTargets() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann)
             let roosts = try await fixture.account("Roost's")
             _ = try await roosts.photos.me()
 
             let own = try await fixture.ann.ask(.put, "/photos/people/ann/follow")
-            #expect(own.status == 422 && own.problem?.code == "cannot_follow_self")
+            #expect(own.status == 422)
+            #expect(own.problem?.code == "cannot_follow_self")
             for unknownUser in ["nobody", roosts.id.user] {
                 for method in [.put, .delete] as [HTTPRequest.Method] {
                     let response = try await fixture.ann.ask(method, "/photos/people/\(unknownUser)/follow")
-                    #expect(response.status == 404 && response.problem?.code == "user_not_found")
+                    #expect(response.status == 404)
+                    #expect(response.problem?.code == "user_not_found")
                 }
             }
             #expect(try await fixture.rows("SELECT 'one' AS row FROM follows") == [])
         }
     }
 
-    @Test func followLimit() async throws {
+    @Test("A user cannot follow more users than the limit")
+    func followLimit() async throws {
         try await withPhotos(settings: ["FOLLOWS_MAX_USER": "2"]) { fixture in
             let other = try await fixture.testUser("other")
             try await fixture.createProfiles(fixture.ann, fixture.bob, other)
@@ -50,7 +54,8 @@ import Wire
             try await eve.follow("bob")
 
             let refused = try await fixture.eve.ask(.put, "/photos/people/other/follow")
-            #expect(refused.status == 422 && refused.problem?.code == "too_many_follows")
+            #expect(refused.status == 422)
+            #expect(refused.problem?.code == "too_many_follows")
             try await eve.follow("ann")
             try await eve.unfollow("ann")
             try await eve.follow("other")
@@ -59,7 +64,8 @@ import Wire
         }
     }
 
-    @Test func paging() async throws {
+    @Test("Followers and followed users are paged newest first, at any page size")
+    func paging() async throws {
         try await withPhotos { fixture in
             let names = (0..<7).map { "f\($0)" }
             for name in names {
@@ -88,7 +94,8 @@ import Wire
         }
     }
 
-    @Test func cursorScope() async throws {
+    @Test("A cursor is valid only for its user and list")
+    func cursorScope() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             for testUser in [fixture.bob, fixture.eve] { try await testUser.photos.follow("ann") }
@@ -101,16 +108,19 @@ import Wire
                 (fixture.bob, "people/ann/followers?cursor=\(cursor.dropLast())"), (fixture.bob, "home?cursor=x"),
             ] {
                 let response = try await testUser.ask(.get, "/photos/\(path)")
-                #expect(response.status == 400 && response.problem?.field == "cursor", "\(path): \(response.text)")
+                #expect(response.status == 400, "\(path): \(response.text)")
+                #expect(response.problem?.field == "cursor", "\(path): \(response.text)")
             }
             for list in ["people/ann/followers", "people/ann/following", "home"] {
                 let response = try await fixture.bob.ask(.get, "/photos/\(list)?limit=101")
-                #expect(response.status == 400 && response.problem?.field == "limit")
+                #expect(response.status == 400)
+                #expect(response.problem?.field == "limit")
             }
         }
     }
 
-    @Test func concurrentFollows() async throws {
+    @Test("Counters are exact after concurrent follows at two instances")
+    func concurrentFollows() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann)
             try await withSecondInstance(of: fixture) { second in
@@ -134,7 +144,8 @@ import Wire
             }
             #expect(try await fixture.followInconsistencies() == [])
             let ann = try await fixture.ann.photos.me()
-            #expect(ann.followerCount == 12 && ann.followingCount == 12)
+            #expect(ann.followerCount == 12)
+            #expect(ann.followingCount == 12)
         }
     }
 }

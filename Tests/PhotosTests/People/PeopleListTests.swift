@@ -26,7 +26,7 @@ import Wire
         }
     }
 
-    @Test("Users of a customer's application are there before they come to photos")
+    @Test("Users of a customer's application are listed before they use photos")
     func customers() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
@@ -42,7 +42,7 @@ import Wire
         }
     }
 
-    @Test("Users whom a block keeps apart are left out, also before they come")
+    @Test("Users with a block in between are left out, also before they use photos")
     func blocks() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
@@ -67,7 +67,7 @@ import Wire
         }
     }
 
-    @Test("While auth does not answer, known users are listed and others are not called unknown")
+    @Test("While auth is unavailable, known users are listed and unknown ones respond 503")
     func away() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob)
@@ -78,14 +78,14 @@ import Wire
     }
 
     @Test(
-        "Either a query or user ids are sent",
+        "A request without exactly one of a query and user ids is rejected",
         arguments: [
             ("", "missing_field", "query"), ("?query=ann&userId=ann", "conflicting_parameters", "userId"),
             ("?userId=", "missing_field", "userId"), ("?userId=a%00b", "nul_character", "userId"),
             ("?\((0...100).map { "userId=u\($0)" }.joined(separator: "&"))", "too_many", "userId"),
         ]
     )
-    func refused(query: String, code: String, field: String) async throws {
+    func invalidQuery(query: String, code: String, field: String) async throws {
         try await withPhotos { fixture in
             let response = try await fixture.ann.ask(.get, "/photos/people\(query)")
             #expect(response.status == 400)
@@ -94,7 +94,7 @@ import Wire
         }
     }
 
-    @Test("A hundred ids are answered in one request")
+    @Test("A hundred ids are looked up in one request")
     func hundred() async throws {
         try await withPhotos { fixture in
             fixture.auth.customers.change { $0 = Set((0..<100).map { "u\($0)" }) }

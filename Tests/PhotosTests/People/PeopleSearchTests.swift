@@ -6,14 +6,17 @@ import TestSupport
 import Testing
 import Wire
 
-/// The people that a user finds by words of a name.
-@Suite struct PeopleSearchTests {
-    @Test(arguments: [
-        ("mar", true), ("MARÍA", true), ("lop", true), ("maria lop", true), ("Lopez Mar", true), ("del pil", true),
-        ("pilar l", true), ("maria lopez", true), ("Söf", false), ("ria", false), ("maria pilar", true),
-        ("m4", true), ("m4ry", true), ("lópez—maría", true), ("  lopez  ", true), ("lopezz", false), ("mar lop", true),
-        ("lopez del", true), ("pil mar d", true), ("maria maria", true), ("lopez pilar ana", false),
-    ])
+@Suite("User search") struct PeopleSearchTests {
+    @Test(
+        "A user is found by prefixes of the words of the name",
+        arguments: [
+            ("mar", true), ("MARÍA", true), ("lop", true), ("maria lop", true), ("Lopez Mar", true), ("del pil", true),
+            ("pilar l", true), ("maria lopez", true), ("Söf", false), ("ria", false), ("maria pilar", true),
+            ("m4", true), ("m4ry", true), ("lópez—maría", true), ("  lopez  ", true), ("lopezz", false),
+            ("mar lop", true),
+            ("lopez del", true), ("pil mar d", true), ("maria maria", true), ("lopez pilar ana", false),
+        ]
+    )
     func wordPrefixes(query: String, isFound: Bool) async throws {
         try await withPhotos { fixture in
             let maria = try await fixture.testUser("M4ry")
@@ -23,11 +26,14 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        ("Søren Kierkegård", "soren kierkegard"), ("STRASSE", "straße"), ("Ｗｉｄｅ", "wide"), ("Ёлкин", "елкин"),
-        ("Ιωάννης", "ΙΩΑΝΝΗΣ"), ("O’Brien", "obri"), ("Jean-Luc", "luc je"), ("山田太郎", "山田"), ("ガガ", "ガガ"),
-        ("ﬁona", "fio"), ("İstanbul", "istan"), ("Łukasz", "luk"), ("हिन्दी", "हिन्"), ("Zoë 2nd", "2nd z"),
-    ])
+    @Test(
+        "A name is found regardless of case, accents and width",
+        arguments: [
+            ("Søren Kierkegård", "soren kierkegard"), ("STRASSE", "straße"), ("Ｗｉｄｅ", "wide"), ("Ёлкин", "елкин"),
+            ("Ιωάννης", "ΙΩΑΝΝΗΣ"), ("O’Brien", "obri"), ("Jean-Luc", "luc je"), ("山田太郎", "山田"), ("ガガ", "ガガ"),
+            ("ﬁona", "fio"), ("İstanbul", "istan"), ("Łukasz", "luk"), ("हिन्दी", "हिन्"), ("Zoë 2nd", "2nd z"),
+        ]
+    )
     func folding(name: String, query: String) async throws {
         let names = SearchNames.names(of: User.ID(application: RoostApplication.id, user: "x"), named: name)
         for word in SearchNames.query(query) {
@@ -37,16 +43,19 @@ import Wire
         #expect(!SearchNames.query(query).isEmpty)
     }
 
-    @Test func distinctLetters() {
+    @Test("Characters that differ in meaning are not folded together")
+    func distinctCharacters() {
         #expect(SearchNames.query("が") != SearchNames.query("か"))
         #expect(SearchNames.query("한국") == ["한국"])
         #expect(SearchNames.query("✨🎉").isEmpty)
     }
 
-    @Test func longNames() {
+    @Test("Long names and queries are limited in words and length")
+    func longNames() {
         let words = (0..<40).map { "w\($0)" }.joined(separator: " ")
         let names = SearchNames.names(of: User.ID(application: "other", user: "me"), named: words)
-        #expect(names.count == SearchNames.maximumWords + 1 && names.contains("me"))
+        #expect(names.count == SearchNames.maximumWords + 1)
+        #expect(names.contains("me"))
         #expect(SearchNames.query(words) == (0..<8).map { "w\($0)" })
         let endless = SearchNames.names(
             of: User.ID(application: "other", user: "me"),
@@ -55,7 +64,8 @@ import Wire
         #expect(endless.allSatisfy { $0.unicodeScalars.count <= SearchNames.maximumLength })
     }
 
-    @Test func resultLimit() async throws {
+    @Test("A search returns at most ten users, an exact name first")
+    func resultLimit() async throws {
         try await withPhotos { fixture in
             for number in (10..<24).reversed() {
                 let testUser = try await fixture.testUser("x\(number)")
@@ -66,13 +76,15 @@ import Wire
 
             let found = try await fixture.bob.photos.people(matching: "ann").map(\.userId)
 
-            #expect(found.count == 10 && Set(found).count == 10 && found.first == "y")
+            #expect(found.count == 10)
+            #expect(Set(found).count == 10)
+            #expect(found.first == "y")
             #expect(Array(found.dropFirst()) == (10..<19).map { "x\($0)" })
         }
     }
 
     @Test(
-        "Every word of the query begins a word of the name, in any order",
+        "Every word of the query is a prefix of a word of the name, in any order",
         arguments: [
             ("müller maria", true), ("maria ana", true), ("MUL an mar", true), ("ana müller", true), ("mü ma", true),
             ("ana maria müller", true), ("müller ana maria", true), ("anna müller", false), ("ller ana", false),
@@ -87,11 +99,12 @@ import Wire
 
             let found = try await bo.photos.people(matching: query).map(\.userId)
             #expect(found.contains(ana.id.user) == isFound)
-            #expect(found.count <= 2 && Set(found).count == found.count)
+            #expect(found.count <= 2)
+            #expect(Set(found).count == found.count)
         }
     }
 
-    @Test("A search of several words reads ranges of the index alone")
+    @Test("A search of several words reads only index ranges")
     func plan() async throws {
         try await withPhotos { fixture in
             let pool = fixture.service.database.pool
@@ -127,7 +140,8 @@ import Wire
         }
     }
 
-    @Test func privacy() async throws {
+    @Test("A user with search disabled is not found but keeps a profile")
+    func privacy() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann)
             #expect(try await fixture.ann.photos.privacy() == Privacy(searchable: true))
@@ -145,7 +159,8 @@ import Wire
         }
     }
 
-    @Test func blocksAndApplications() async throws {
+    @Test("Blocked users and users of other applications are not found")
+    func blocksAndApplications() async throws {
         try await withPhotos { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             try await fixture.set(blocked: true, fixture.bob, by: fixture.ann)
@@ -156,32 +171,40 @@ import Wire
             #expect(try await fixture.ann.photos.people(matching: "bob").isEmpty)
             #expect(try await fixture.eve.photos.people(matching: "ann").map(\.userId) == ["ann"])
             #expect(try await roosts.photos.people(matching: "bob").isEmpty)
-            // Roost's ids are no names.
+            // The ids of Roost's users are not searchable.
             #expect(try await roosts.photos.people(matching: String(roosts.id.user.prefix(2))).isEmpty)
             #expect(try await roosts.photos.people(matching: "roost").map(\.fullName) == ["Ann Roost"])
         }
     }
 
-    @Test(arguments: [
-        ("", "missing_field"), ("?query=", "missing_field"), ("?query=a", "too_short"),
-        ("?query=%20a%20-", "too_short"),
-        ("?query=%F0%9F%8E%89%F0%9F%8E%89", "too_short"), ("?query=a%00b", "nul_character"),
-        ("?query=\(String(repeating: "x", count: 101))", "too_long"),
-    ])
+    @Test(
+        "An invalid query is rejected with its error code",
+        arguments: [
+            ("", "missing_field"), ("?query=", "missing_field"), ("?query=a", "too_short"),
+            ("?query=%20a%20-", "too_short"),
+            ("?query=%F0%9F%8E%89%F0%9F%8E%89", "too_short"), ("?query=a%00b", "nul_character"),
+            ("?query=\(String(repeating: "x", count: 101))", "too_long"),
+        ]
+    )
     func invalidQuery(query: String, code: String) async throws {
         try await withPhotos { fixture in
             let response = try await fixture.ann.ask(.get, "/photos/people\(query)")
 
-            #expect(response.status == 400 && response.problem?.field == "query", "\(response.text)")
+            #expect(response.status == 400, "\(response.text)")
+            #expect(response.problem?.field == "query", "\(response.text)")
             #expect(response.problem?.code == code)
         }
     }
 
-    @Test(arguments: [#"{}"#, #"{"searchable": null}"#, #"{"searchable": "no"}"#])
+    @Test(
+        "An invalid privacy setting is rejected",
+        arguments: [#"{}"#, #"{"searchable": null}"#, #"{"searchable": "no"}"#]
+    )
     func invalidPrivacy(body: String) async throws {
         try await withPhotos { fixture in
             let response = try await fixture.ann.ask(.put, "/photos/me/privacy", body)
-            #expect(response.status == 400 && response.problem?.field == "searchable")
+            #expect(response.status == 400)
+            #expect(response.problem?.field == "searchable")
         }
     }
 }

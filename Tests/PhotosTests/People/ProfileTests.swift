@@ -5,21 +5,22 @@ import TestSupport
 import Testing
 import Wire
 
-/// What people say of themselves, and others get to see.
-@Suite struct ProfileTests {
-    @Test func firstVisit() async throws {
+@Suite("Profiles") struct ProfileTests {
+    @Test("The first request creates a profile, and an unseen user of an application is unknown")
+    func firstVisit() async throws {
         try await withPhotos { fixture in
             #expect(try await fixture.ann.photos.me() == Profile(userId: "ann", fullName: "ann"))
             #expect(try await fixture.bob.photos.profile(of: "ann") == Profile(userId: "ann", fullName: "ann"))
             let roosts = try await fixture.account("Maria Lopez")
             #expect(try await roosts.photos.me().fullName == "Maria Lopez")
-            // To everybody else nobody has been there.
+            // Users who have not used photos and users of another application are unknown.
             #expect(try await fixture.ann.ask(.get, "/photos/people/eve").problem?.code == "user_not_found")
             #expect(try await fixture.ann.ask(.get, "/photos/people/\(roosts.id.user)").status == 404)
         }
     }
 
-    @Test func unvisitedAccount() async throws {
+    @Test("A user of Roost has a profile before the first request to photos")
+    func unvisitedAccount() async throws {
         try await withPhotos { fixture in
             let (ann, bob) = (try await fixture.account("Ann"), try await fixture.account("Bob Dylan"))
 
@@ -33,7 +34,8 @@ import Wire
         }
     }
 
-    @Test func authUnavailable() async throws {
+    @Test("While auth is unavailable, known users have a profile and new users get 503")
+    func authUnavailable() async throws {
         try await withPhotos { fixture in
             let (ann, bob) = (try await fixture.account("Ann"), try await fixture.account("Bob"))
             _ = try await ann.photos.me()
@@ -46,7 +48,8 @@ import Wire
         }
     }
 
-    @Test func partialUpdate() async throws {
+    @Test("An update changes only the fields that are sent, and the search with the name")
+    func partialUpdate() async throws {
         try await withPhotos { fixture in
             let ann = fixture.ann.photos
             try await ann.update(ProfileChanges(fullName: "Ann Lee", bio: .set("line one\nline two")))
@@ -63,25 +66,30 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (#"{"fullName": null}"#, "fullName"), (#"{"fullName": ""}"#, "fullName"), (#"{"fullName": 7}"#, "fullName"),
-        (#"{"fullName": "  "}"#, "fullName"), (#"{"fullName": "a\u0007"}"#, "fullName"),
-        (#"{"fullName": "\#(String(repeating: "x", count: 101))"}"#, "fullName"),
-        (#"{"bio": ["x"]}"#, "bio"), (#"{"bio": "\#(String(repeating: "x", count: 501))"}"#, "bio"),
-        (#"{"bio": "\u202Eevil"}"#, "bio"), (#"{"profilePicture": 1}"#, "profilePicture"),
-        (#"{"bio": "good", "fullName": ""}"#, "fullName"),
-    ])
+    @Test(
+        "An invalid field is rejected by name and changes nothing",
+        arguments: [
+            (#"{"fullName": null}"#, "fullName"), (#"{"fullName": ""}"#, "fullName"), (#"{"fullName": 7}"#, "fullName"),
+            (#"{"fullName": "  "}"#, "fullName"), (#"{"fullName": "a\u0007"}"#, "fullName"),
+            (#"{"fullName": "\#(String(repeating: "x", count: 101))"}"#, "fullName"),
+            (#"{"bio": ["x"]}"#, "bio"), (#"{"bio": "\#(String(repeating: "x", count: 501))"}"#, "bio"),
+            (#"{"bio": "\u202Eevil"}"#, "bio"), (#"{"profilePicture": 1}"#, "profilePicture"),
+            (#"{"bio": "good", "fullName": ""}"#, "fullName"),
+        ]
+    )
     func invalidFields(body: String, field: String) async throws {
         try await withPhotos { fixture in
             let before = try await fixture.ann.photos.me()
             let response = try await fixture.ann.ask(.patch, "/photos/me", body)
 
-            #expect(response.status == 400 && response.problem?.field == field, "\(response.text)")
+            #expect(response.status == 400, "\(response.text)")
+            #expect(response.problem?.field == field, "\(response.text)")
             #expect(try await fixture.ann.photos.me() == before)
         }
     }
 
-    @Test func foreignPicture() async throws {
+    @Test("An upload of another user as picture is rejected and changes nothing")
+    func foreignPicture() async throws {
         try await withPhotos { fixture in
             let body = #"{"fullName": "Other", "profilePicture": "\#(UUID().uuidString.lowercased())"}"#
             let response = try await fixture.ann.ask(.patch, "/photos/me", body)
@@ -91,17 +99,20 @@ import Wire
         }
     }
 
-    @Test func nulls() async throws {
+    @Test("A missing picture is null, and an empty biography is empty")
+    func nulls() async throws {
         try await withPhotos { fixture in
             guard case .object(let profile) = try await fixture.ann.ask(.get, "/photos/me").json else {
                 Issue.record("a profile is an object")
                 return
             }
-            #expect(profile["profilePicture"] == .null && profile["bio"] == .string(""))
+            #expect(profile["profilePicture"] == .null)
+            #expect(profile["bio"] == .string(""))
         }
     }
 
-    @Test func concurrentFirstVisits() async throws {
+    @Test("Eight concurrent first requests create one profile")
+    func concurrentFirstVisits() async throws {
         try await withPhotos { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 { group.addTask { _ = try await fixture.ann.photos.me() } }

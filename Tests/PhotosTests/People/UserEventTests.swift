@@ -9,9 +9,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// What others tell of people: names, blocks, and that somebody is nobody any more.
-@Suite struct UserEventTests {
-    @Test func changedName() async throws {
+/// Events from other services about names, blocks and deletions.
+@Suite("Events about users") struct UserEventTests {
+    @Test("A changed name appears on posts, comments and likes")
+    func changedName() async throws {
         try await withPhotos { fixture in
             let ana = try await fixture.account("Ana")
             let bo = try await fixture.account("Bo")
@@ -29,7 +30,7 @@ import Wire
             #expect(seen.author.fullName == "Ana Lima")
             #expect(seen.recentComments.map(\.author.fullName) == ["Ana Lima"])
             #expect(try await bo.photos.likes(of: post.postId).items.map(\.author.fullName) == ["Ana Lima"])
-            // Somebody who was never here is none of ours.
+            // An event about a user who never used photos is ignored.
             try await fixture.deliver(
                 UserChanged(applicationId: "roost", userId: UUID().uuidString, username: "x", fullName: nil),
                 by: "auth"
@@ -37,7 +38,8 @@ import Wire
         }
     }
 
-    @Test func blockEvents() async throws {
+    @Test("A block hides the post until it is removed, and a repeated event has no effect")
+    func blockEvents() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("Look!", by: fixture.ann)
             let blocked = UserBlocked(applicationId: PhotosFixture.application, userId: "ann", blockedId: "bob")
@@ -48,13 +50,14 @@ import Wire
             let unblocked = UserUnblocked(applicationId: PhotosFixture.application, userId: "ann", blockedId: "bob")
             try await fixture.deliver(unblocked, by: "conversations")
             #expect(try await fixture.bob.ask(.get, "/photos/posts/\(post.postId)").status == 200)
-            // The first one comes once more, as events may: nothing happens.
+            // Events may be delivered twice, so the first one is sent again without an effect.
             try await fixture.deliver(blocked, as: event, by: "conversations")
             #expect(try await fixture.bob.ask(.get, "/photos/posts/\(post.postId)").status == 200)
         }
     }
 
-    @Test func deletedUser() async throws {
+    @Test("A deleted user leaves no reference, and the id can be used by a new user")
+    func deletedUser() async throws {
         try await withPhotos { fixture in
             let own = try await fixture.post("#mine", by: fixture.ann)
             let other = try await fixture.post("#other", by: fixture.bob)
@@ -83,17 +86,19 @@ import Wire
             #expect(named == [])
             #expect(try await fixture.countInconsistencies() == [])
             let left = try await fixture.bob.photos.post(other.postId)
-            #expect(left.likeCount == 0 && left.commentCount == 0)
+            #expect(left.likeCount == 0)
+            #expect(left.commentCount == 0)
             let profile = try await fixture.bob.ask(.get, "/photos/me").json
-            #expect(profile["followerCount"].int == 0 && profile["followingCount"].int == 0)
+            #expect(profile["followerCount"].int == 0)
+            #expect(profile["followingCount"].int == 0)
             #expect(try await fixture.bob.ask(.get, "/photos/people/ann").status == 404)
-            // Who comes by that name after that is somebody new.
+            // A later user with the same id gets a new row.
             let again = try await fixture.post("new", by: fixture.ann)
             #expect(again.postId.prefix { $0 != "-" } != Substring(id))
         }
     }
 
-    @Test("Of a deleted application nothing is left, and another one keeps its posts")
+    @Test("A deleted application leaves nothing, and another one keeps its posts")
     func application() async throws {
         try await withPhotos { fixture in
             let own = try await fixture.post("#mine", by: fixture.ann)
@@ -118,7 +123,8 @@ import Wire
                 WHERE table_schema = current_schema() AND column_name = 'application_id' ORDER BY 1
                 """
             )
-            #expect(tables.contains("people") && tables.contains("posts"))
+            #expect(tables.contains("people"))
+            #expect(tables.contains("posts"))
             for table in tables {
                 let rows = try await fixture.rows("SELECT DISTINCT application_id AS row FROM \(table)")
                 #expect(!rows.contains(PhotosFixture.application), "\(table)")
@@ -128,8 +134,9 @@ import Wire
         }
     }
 
-    /// Not before the last of his files is gone, and what others said of his posts.
-    @Test func deletionCompleted() async throws {
+    /// The deletion also waits until the comments of other users are removed.
+    @Test("A deletion is confirmed after the last file is removed")
+    func deletionCompleted() async throws {
         try await withPhotos { fixture in
             let own = try await fixture.post("mine", by: fixture.ann)
             _ = try await fixture.bob.photos.comment("yours", on: own.postId)
@@ -137,7 +144,7 @@ import Wire
             let person = try #require(
                 try await fixture.rows("SELECT person_id::text AS row FROM people WHERE user_id = 'ann'").first
             )
-            // Kept for a moment, as a backup that copies it would.
+            // The file is retained for a while, like a backup would do.
             try await fixture.service.database.pool.run(
                 """
                 INSERT INTO blobs (owner_id, key, due_at)
@@ -162,7 +169,7 @@ import Wire
 }
 
 extension PhotosFixture {
-    /// Tells photos an event as another service does; again under the id of an earlier one.
+    /// Delivers an event like another service does, optionally with the id of an earlier one.
     @discardableResult
     func deliver(_ content: some EventContent, as id: UUID = UUID(), by sender: String) async throws -> UUID {
         let json = try WireJSON.encoder().encode(content)
@@ -177,9 +184,9 @@ extension PhotosFixture {
         return id
     }
 
-    /// The columns of all tables that name somebody still: by the number that he had here, or by his userId.
+    /// Returns the columns of all tables that still contain a user's number or id.
     ///
-    /// What was told of his posts is kept for those who come back to a stream; it names the posts alone.
+    /// Changes are retained for clients that resume a stream; they contain only ids of posts.
     fileprivate func references(of person: String, _ userID: String) async throws -> [String] {
         let columns = try await rows(
             """

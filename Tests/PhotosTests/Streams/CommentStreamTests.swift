@@ -69,7 +69,7 @@ import Wire
         }
     }
 
-    @Test("A reader that returns receives the comments that it missed, by header field or by parameter")
+    @Test("A reader that reconnects receives the comments that it missed, by header field or by parameter")
     func resuming() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("Look!", by: fixture.ann)
@@ -94,7 +94,8 @@ import Wire
                         after: parameter.isEmpty ? last : nil
                     ) { stream in
                         let ready = try #require(await stream.event())
-                        #expect(ready.name == "ready" && ready.id == last)
+                        #expect(ready.name == "ready")
+                        #expect(ready.id == last)
                         var texts: [String] = []
                         while texts.last != "three" {
                             let event = try #require(await stream.event())
@@ -130,12 +131,12 @@ import Wire
         }
     }
 
-    @Test("The stream ends for a reader whom the author blocks, and comments of blocked users are not sent")
+    @Test("The stream ends for a reader when the author blocks the reader, and omits comments of blocked users")
     func blocks() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("Look!", by: fixture.ann)
             try await fixture.set(blocked: true, fixture.bob, by: fixture.eve)
-            // The change of Eve's home feed is placed before her stream begins.
+            // The change of Eve's home feed must be numbered before the stream begins.
             _ = try await fixture.bob.photos.update(ProfileChanges())
             try await eventually { try await fixture.rows("SELECT '' AS row FROM pending_changes").isEmpty }
             try await fixture.service.served { port in
@@ -144,7 +145,7 @@ import Wire
                     _ = try await fixture.bob.photos.comment("not for Eve", on: post.postId)
                     #expect(await stream.event()?.name == "counts")
                     try await fixture.set(blocked: true, fixture.eve, by: fixture.ann)
-                    // The block comes from another service, so a request has the change read at once.
+                    // The block comes from another service, so this request triggers reading the change.
                     _ = try await fixture.bob.photos.update(ProfileChanges())
                     #expect(await stream.event()?.name == "gone")
                     #expect(await stream.event() == nil)
@@ -171,7 +172,7 @@ import Wire
         }
     }
 
-    @Test("A row without the comment's number, as the previous release writes it, has the reader reload")
+    @Test("A row without the comment's number, as the previous release writes it, makes the reader reload")
     func previousRelease() async throws {
         try await withPhotos { fixture in
             let post = try await fixture.post("Look!", by: fixture.ann)

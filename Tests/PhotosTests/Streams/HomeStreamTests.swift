@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 import Wire
 
-/// Streams of one's own: of whom one follows, at whatever instance, for as long as one's session lasts.
-@Suite struct HomeStreamTests {
+@Suite("Home streams") struct HomeStreamTests {
     private static let home = "/photos/home/stream"
 
-    @Test func homeScope() async throws {
+    @Test("A home stream sends own posts and posts of followed users")
+    func homeScope() async throws {
         try await withPhotos { fixture in
             try await fixture.service.served { port in
                 try await fixture.follow(fixture.ann, by: fixture.eve)
@@ -25,7 +25,8 @@ import Wire
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("A stream at one instance receives posts that are created at another")
+    func twoInstances() async throws {
         try await withPhotos { fixture in
             try await fixture.follow(fixture.ann, by: fixture.eve)
             try await withSecondInstance(of: fixture) { second in
@@ -42,7 +43,8 @@ import Wire
         }
     }
 
-    @Test func sessionEnd() async throws {
+    @Test("A stream ends with the session")
+    func sessionEnd() async throws {
         try await withPhotos { fixture in
             try await fixture.service.served { port in
                 let session = UUID().uuidString.lowercased()
@@ -56,7 +58,8 @@ import Wire
         }
     }
 
-    @Test func streamLimit() async throws {
+    @Test("A new stream replaces the oldest of its user, and the total is limited")
+    func streamLimit() async throws {
         try await withPhotos(settings: ["STREAMS_MAX_USER": "1", "STREAMS_MAX": "2"]) { fixture in
             try await fixture.service.served { port in
                 try await EventStreamClient.with(port: port, Self.home, token: fixture.eve.token) { first in
@@ -75,7 +78,7 @@ import Wire
                         }
                     }
                 }
-                // Their places are free as soon as they have left.
+                // The streams of clients that disconnected no longer count.
                 try await eventually {
                     try await EventStreamClient.with(port: port, Self.home, token: fixture.ann.token) {
                         $0.status == 200
@@ -85,13 +88,14 @@ import Wire
         }
     }
 
-    @Test func heartbeat() async throws {
+    @Test("The event id advances without an event")
+    func heartbeat() async throws {
         try await withPhotos(settings: ["STREAM_HEARTBEAT": "1"]) { fixture in
             try await fixture.service.served { port in
                 try await EventStreamClient.with(port: port, Self.home, token: fixture.eve.token) { stream in
                     let ready = try #require(await stream.event())
-                    try await fixture.post("not for her", by: fixture.ann)
-                    // The place goes on without an event, until it is that of the post.
+                    try await fixture.post("not for Eve", by: fixture.ann)
+                    // The stream sends new ids without events until the id of the post.
                     while case .place(let id) = await stream.next(), id == ready.id {}
                     #expect(stream.lastID != ready.id)
                 }

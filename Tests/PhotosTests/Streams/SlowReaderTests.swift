@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 import Wire
 
-/// What becomes of those who listen to a stream and do not read it.
-@Suite struct SlowReaderTests {
+@Suite("Slow readers of streams") struct SlowReaderTests {
     private static let path = "/photos/posts/stream"
 
-    @Test func writeTimeout() async throws {
+    @Test("A client that stops reading is disconnected after the write timeout")
+    func writeTimeout() async throws {
         try await withPhotos(settings: ["STREAM_WRITE_TIMEOUT": "10", "STREAMS_MAX": "2"]) { fixture in
             let last = try await Self.longPosts(in: fixture)
             try await fixture.service.served { port in
@@ -22,7 +22,7 @@ import Wire
                     #expect(await reader.event()?.name == "ready")
                     let slowClient = try SlowClient(port: port, Self.path, token: fixture.bob.token)
                     #expect(slowClient.head.hasPrefix("HTTP/1.1 200"))
-                    // Ten megabytes: more than the system keeps for a connection.
+                    // Ten megabytes exceed the buffers of the system for one connection.
                     var sent = 0
                     for _ in 0..<12 {
                         try await Self.recordChanges(in: fixture)
@@ -32,8 +32,8 @@ import Wire
                             sent += received.utf8.count
                         }
                     }
-                    // His place is free though he has not left. With less patience who reads would be cut off too,
-                    // where the machine is held up.
+                    // The stream of the slow client no longer counts, although the client is still connected. A shorter
+                    // write timeout could also disconnect the reader on a busy machine.
                     try await eventually(within: .seconds(60)) {
                         try await EventStreamClient.with(port: port, Self.path, token: fixture.ann.token) {
                             $0.status == 200
@@ -41,13 +41,13 @@ import Wire
                     }
                     let (count, end) = slowClient.readToEnd()
                     #expect((10_000...sent / 2).contains(count), "of \(sent)")
-                    #expect(!end.hasSuffix("0\r\n\r\n"), "an answer with an end says that there was no more to say")
+                    #expect(!end.hasSuffix("0\r\n\r\n"), "the response must not end as if it were complete")
                 }
             }
         }
     }
 
-    /// Writes a hundred posts of eight kilobytes each; the id of the last one.
+    /// Inserts a hundred posts of eight kilobytes each and returns the id of the newest.
     private static func longPosts(in fixture: PhotosFixture) async throws -> String {
         try await fixture.createProfiles(fixture.ann)
         try await fixture.insertPosts(100, by: fixture.ann)
@@ -55,7 +55,7 @@ import Wire
         return try #require(try await fixture.ann.photos.posts(limit: 1).items.first).postId
     }
 
-    /// Notes a change of every post, in the order in which they were posted.
+    /// Records a change of every post, in the order of creation.
     private static func recordChanges(in fixture: PhotosFixture) async throws {
         try await fixture.service.database.pool.run(
             """
@@ -64,12 +64,12 @@ import Wire
             FROM posts JOIN people ON people.person_id = posts.author_id ORDER BY posts.number
             """
         )
-        // Any request that might change something has it told at once.
+        // Any request that may change data triggers reading the changes.
         _ = try await fixture.ann.photos.update(ProfileChanges())
     }
 }
 
-/// One who asks for a stream and reads no further than the head of the answer.
+/// A client that opens a stream and reads only the head of the response.
 private final class SlowClient {
     private let socket: Int32
     let head: String
@@ -90,7 +90,7 @@ private final class SlowClient {
 
     private static func connection(port: Int) throws -> Int32 {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // What the system would take in his stead is not read either.
+        // A small receive buffer keeps the system from reading for the client.
         var small: Int32 = 4_096
         setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &small, socklen_t(MemoryLayout<Int32>.size))
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
@@ -110,7 +110,7 @@ private final class SlowClient {
 
     deinit { close(socket) }
 
-    /// Reads what there is yet, until the connection ends: how many bytes that was, and the last of them.
+    /// Reads until the connection ends, and returns the number of bytes and the last ones.
     func readToEnd() -> (count: Int, end: String) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var (count, end) = (0, [UInt8]())

@@ -43,7 +43,7 @@ import Wire
         }
     }
 
-    @Test("A ticket is no credential of any other route")
+    @Test("A ticket is not a credential of any other route")
     func otherRoutes() async throws {
         try await withPhotos { fixture in
             let ticket = try await fixture.auth.keys.ticket(for: fixture.eve.id)
@@ -56,7 +56,7 @@ import Wire
         }
     }
 
-    @Test("Any other text is no ticket")
+    @Test("Any other token or text is rejected as a ticket")
     func notTickets() async throws {
         try await withPhotos { fixture in
             let keys = fixture.auth.keys
@@ -87,7 +87,7 @@ import Wire
         }
     }
 
-    @Test("An expired ticket says so")
+    @Test("An expired ticket is rejected with its own error code")
     func expired() async throws {
         try await withPhotos { fixture in
             let ticket = try await fixture.auth.keys.ticket(for: fixture.eve.id, issued: Date() - 61)
@@ -97,7 +97,7 @@ import Wire
         }
     }
 
-    @Test("A ticket that is bound to a path opens that path and those below")
+    @Test("A ticket that is bound to a path opens only that path and those below")
     func paths() async throws {
         try await withPhotos { fixture in
             let good = ["/photos", "/photos/", "/photos/home", "/photos/home/stream", "/"]

@@ -4,9 +4,10 @@ import Wire
 
 @testable import PhotosServer
 
-/// What is served without being looked up.
-@Suite struct MediaCacheTests {
-    @Test func revalidation() async throws {
+/// Cached responses are served without a database query.
+@Suite("Media cache") struct MediaCacheTests {
+    @Test("Revalidation removes deleted images, and a failed one removes all")
+    func revalidation() async throws {
         let cache = MediaCache()
         let images = (1...600).map(Self.image)
         for image in images { cache.insert(image) }
@@ -20,7 +21,8 @@ import Wire
         #expect(cache.count == 0)
     }
 
-    @Test func capacity() {
+    @Test("The cache holds at most its capacity")
+    func capacity() {
         let cache = MediaCache()
         for number in 0...MediaCache.capacity {
             cache.insert(Self.image(of: Int64(number)))

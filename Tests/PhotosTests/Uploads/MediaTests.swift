@@ -5,9 +5,9 @@ import ServiceClient
 import TestSupport
 import Testing
 
-/// Images as they are read.
-@Suite struct MediaTests {
-    @Test func ranges() async throws {
+@Suite("Serving images") struct MediaTests {
+    @Test("A byte range gets that part of the image, and an invalid range the whole image")
+    func ranges() async throws {
         try await withUploads { fixture async throws in
             let url = try await fixture.ann.uploaded(SampleImage.png(700, 500)).url
             let whole = try await fixture.bob.fetch(url)
@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func notModified() async throws {
+    @Test("A request with the current entity tag responds 304")
+    func notModified() async throws {
         try await withUploads { fixture async throws in
             let url = try await fixture.ann.uploaded(SampleImage.png()).url
             let tag = try #require(try await fixture.bob.fetch(url).headers[.eTag])
@@ -48,8 +49,9 @@ import Testing
         }
     }
 
-    /// The first time through the routes, then without them, until it is gone.
-    @Test func cachedResponse() async throws {
+    /// The first request goes through the routes, and later ones are served from the cache.
+    @Test("A cached response equals a routed one until the image is deleted")
+    func cachedResponse() async throws {
         try await withUploads { fixture async throws in
             let path = try #require(URL(string: try await fixture.ann.uploaded(SampleImage.png(700, 500)).url)?.path)
             try await fixture.fixture.service.served { port in
@@ -58,12 +60,13 @@ import Testing
                     _ method: HTTPRequest.Method = .get,
                     _ headers: HTTPFields = [:]
                 ) async throws -> MediaResponse {
-                    // Other tests may have all threads for seconds, and a neighbour's five are not what is tested.
+                    // Other tests may occupy all threads for seconds, and the default timeout of 5 s is not tested here.
                     let request = ServiceRequest(method: method, path: path, headers: headers, timeout: .seconds(60))
                     return MediaResponse(try await server.send(request))
                 }
                 let first = try await ask()
-                #expect(first.status == 200 && first.body.count > 1_000)
+                #expect(first.status == 200)
+                #expect(first.body.count > 1_000)
                 #expect(try await ask() == first)
                 let asked: [HTTPFields] = [
                     [.range: "bytes=3-9"], [.range: "bytes=99999999-"], [.ifNoneMatch: "*"],
@@ -81,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func head() async throws {
+    @Test("HEAD gets the header fields of GET without a body")
+    func head() async throws {
         try await withUploads { fixture async throws in
             let url = try await fixture.ann.uploaded(SampleImage.png()).url
             let whole = try await fixture.bob.fetch(url)
@@ -93,7 +97,8 @@ import Testing
         }
     }
 
-    @Test func unknownKeys() async throws {
+    @Test("An unknown or malformed key responds 404")
+    func unknownKeys() async throws {
         try await withUploads { fixture async throws in
             let url = try await fixture.ann.uploaded(SampleImage.png()).url
             let key = String(url.split(separator: "/").last ?? "")
@@ -109,7 +114,7 @@ import Testing
     }
 }
 
-/// An answer without what is another each time.
+/// A response without the fields that differ each time.
 private struct MediaResponse: Equatable {
     let status: Int
     let headers: HTTPFields
@@ -121,7 +126,7 @@ private struct MediaResponse: Equatable {
 
     private init(_ status: Int, _ headers: HTTPFields, _ body: Data) {
         self.status = status
-        // Of an error the id of the request is in its text too; an answer without a body need not say how long it is.
+        // The body of an error contains the request id. A response without a body need not have a content length.
         let isError = status >= 400
         let names = ["date", "x-request-id", "traceparent", "connection"] + (status >= 300 ? ["content-length"] : [])
         let fields = headers.filter { !names.contains($0.name.canonicalName) }

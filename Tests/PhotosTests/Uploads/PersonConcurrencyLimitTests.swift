@@ -3,15 +3,15 @@ import TestSupport
 import Testing
 import Wire
 
-/// Who has pictures made before whom.
-@Suite struct PersonConcurrencyLimitTests {
+@Suite("Concurrency limit per user") struct PersonConcurrencyLimitTests {
     private let ann = Person.ID(1)
     private let bob = Person.ID(2)
 
-    @Test func perPersonOrder() async throws {
+    @Test("Requests of one user run in order, and another user does not wait")
+    func perUserOrder() async throws {
         let limit = PersonConcurrencyLimit()
         try await limit.acquire(ann)
-        // At once, whatever Ann has to be done.
+        // Bo does not wait for Ana.
         try await limit.acquire(bob)
         let order = SharedValue<[Int]>([])
         var tasks: [Task<Void, any Error>] = []
@@ -30,11 +30,12 @@ import Wire
         for task in tasks { try await task.value }
         #expect(order.value == [1, 2, 3])
         await limit.release(bob)
-        // Nothing is left of a line.
+        // The queue is empty.
         try await limit.acquire(ann)
     }
 
-    @Test func cancellation() async throws {
+    @Test("A cancelled request leaves the queue")
+    func cancellation() async throws {
         let limit = PersonConcurrencyLimit()
         try await limit.acquire(ann)
         let given = Task { try await limit.acquire(ann) }

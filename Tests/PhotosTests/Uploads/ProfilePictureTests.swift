@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// A picture that somebody has uploaded and made his own, and where others see it.
-@Suite struct ProfilePictureTests {
-    @Test func replacement() async throws {
+@Suite("Profile pictures") struct ProfilePictureTests {
+    @Test("A profile picture is shown everywhere, and replacing or clearing it removes its files")
+    func replacement() async throws {
         try await withUploads { fixture async throws in
             let image = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             let post = try await fixture.ann.photos.post(PostDraft(text: "#hello", uploadIds: [image.uploadId]))
@@ -35,7 +35,7 @@ import Wire
             for url in [first.url, first.thumbnailUrl] { #expect(try await fixture.bob.fetch(url).status == 404) }
             #expect(try await fixture.bob.fetch(second.thumbnailUrl).status == 200)
 
-            // What is somebody's picture serves no post, and is the picture of nobody else.
+            // An upload that is a profile picture can be used neither for a post nor by another user.
             let used = try await fixture.ann.ask(.post, "/photos/posts", #"{"uploadIds": ["\#(second.uploadId)"]}"#)
             #expect(used.status == 409, "\(used.text)")
             let others = #"{"profilePicture": "\#(second.uploadId)"}"#
@@ -49,7 +49,7 @@ import Wire
         }
     }
 
-    /// What somebody is seen with wherever he is seen.
+    /// Returns the profile pictures of a user in every response that contains the user.
     private static func pictures(of name: String, seenBy viewer: TestUser, _ post: Post) async throws -> Set<String?> {
         let id = post.postId
         let places = [
@@ -62,13 +62,14 @@ import Wire
         for place in places {
             let response = try await viewer.ask(.get, place)
             let people = Self.people(called: name, in: response.json)
-            #expect(response.status == 200 && !people.isEmpty, "\(place): \(response.text)")
+            #expect(response.status == 200, "\(place): \(response.text)")
+            #expect(!people.isEmpty, "\(place): \(response.text)")
             seen.formUnion(people.map { $0["profilePicture"]?.string })
         }
         return seen
     }
 
-    /// Every object in an answer that is somebody.
+    /// Returns every object in a response that describes the user.
     private static func people(called name: String, in json: JSONValue) -> [[String: JSONValue]] {
         switch json {
         case .array(let values): values.flatMap { people(called: name, in: $0) }

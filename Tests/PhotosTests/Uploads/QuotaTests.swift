@@ -10,7 +10,7 @@ import Wire
     @Test("A user at the quota gets 507, and uploads again after deleting a post")
     func growth() async throws {
         try await withUploads { fixture async throws in
-            // What one image takes depends on the encoder; the quota is then two of them.
+            // The size of an image depends on the encoder, so the quota is set to two and a half images.
             let first = try await fixture.ann.uploaded(SampleImage.png(400, 300, seed: 1))
             let size = try await fixture.stored()
             #expect(size > 0)
@@ -22,9 +22,10 @@ import Wire
                 #expect(try await fixture.ann.upload(SampleImage.png(400, 300, seed: 2), at: service).status == 200)
                 for seed in 3..<6 as Range<UInt8> {
                     let refused = try await fixture.ann.upload(SampleImage.png(400, 300, seed: seed), at: service)
-                    #expect(refused.status == 507 && refused.problem?.code == "storage_quota_exceeded")
+                    #expect(refused.status == 507)
+                    #expect(refused.problem?.code == "storage_quota_exceeded")
                 }
-                // The same bytes again take no more room.
+                // Uploading the same bytes again uses no more storage.
                 #expect(try await fixture.ann.upload(SampleImage.png(400, 300, seed: 2), at: service).status == 200)
                 let begun = try await fixture.ann.begin(Int(size), at: service)
                 #expect(begun.status == 507, "\(begun.text)")
@@ -36,7 +37,7 @@ import Wire
         }
     }
 
-    @Test("The counter is the sum of what is kept, whichever way it came and went")
+    @Test("The counter is the sum of the stored files after concurrent uploads and expiry")
     func exact() async throws {
         try await withUploads { fixture async throws in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -55,7 +56,7 @@ import Wire
 }
 
 extension UploadFixture {
-    /// Bytes that count for Ann.
+    /// Returns the bytes that count towards Ana's quota.
     fileprivate func stored() async throws -> Int64 {
         let rows = try await fixture.rows(
             """

@@ -8,9 +8,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// Images that come in pieces, by tus.
-@Suite struct ResumableUploadTests {
-    @Test func thirdPartyClient() async throws {
+/// Images that are uploaded in chunks with the tus protocol.
+@Suite("Resumable uploads") struct ResumableUploadTests {
+    @Test("A third-party tus client uploads eight images in different ways")
+    func thirdPartyClient() async throws {
         try await withUploads { fixture async throws in
             let file = "\(fixture.folder)/image.png"
             try Data(SampleImage.png(400, 300)).write(to: URL(filePath: file))
@@ -24,7 +25,7 @@ import Wire
                 #expect(upload.width == 400)
                 #expect(try await fixture.bob.fetch(upload.thumbnailUrl).status == 200)
             }
-            // All had the same bytes, however they came.
+            // All uploads had the same bytes, so they share one file.
             let uses = try await fixture.fixture.rows("SELECT uses::text AS row FROM files")
             #expect(uses == ["8"])
             #expect(try await fixture.count("upload_pieces") == 0)
@@ -34,7 +35,8 @@ import Wire
         }
     }
 
-    @Test func secondInstance() async throws {
+    @Test("An upload can continue at another instance")
+    func secondInstance() async throws {
         try await withUploads { fixture async throws in
             try await withSecondInstance(of: fixture.fixture, settings: ["BLOBS_PATH": fixture.folder]) { second in
                 let image = SampleImage.png()
@@ -52,7 +54,8 @@ import Wire
         }
     }
 
-    @Test func invalidImage() async throws {
+    @Test("A completed upload that is not an image is rejected and leaves no files")
+    func invalidImage() async throws {
         try await withUploads { fixture async throws in
             let path = try await fixture.ann.begin(6)
             #expect(try await fixture.ann.patch(path, 0, Array("abc".utf8)[...]).status == 204)
@@ -64,7 +67,8 @@ import Wire
         }
     }
 
-    @Test func termination() async throws {
+    @Test("A deleted or expired upload leaves no files")
+    func termination() async throws {
         try await withUploads { fixture async throws in
             let image = SampleImage.png()
             let (ended, expired) = (try await fixture.ann.begin(image.count), try await fixture.ann.begin(image.count))
@@ -80,11 +84,12 @@ import Wire
         }
     }
 
-    @Test func expiredPiece() async throws {
+    @Test("A chunk whose file is removed before the request ends is not counted")
+    func expiredChunk() async throws {
         try await withUploads { fixture async throws in
             let path = try await fixture.ann.begin(2)
             let isGiven = SharedValue(false)
-            // As if it had taken longer than a blob may be on its way, and the sweep had been there first.
+            // This simulates a request that takes longer than a file may be pending, so cleanup removes the file.
             let piece = AsyncThrowingStream<ByteBuffer, any Error>(unfolding: {
                 guard !isGiven.value else { return nil }
                 try await fixture.run("UPDATE blobs SET due_at = clock_timestamp()")
@@ -101,7 +106,8 @@ import Wire
         }
     }
 
-    @Test func pieceLimit() async throws {
+    @Test("More than 1,000 chunks are rejected")
+    func chunkLimit() async throws {
         try await withUploads { fixture async throws in
             let path = try await fixture.ann.begin(2_000)
             _ = try await fixture.ann.patch(path, 0, [1])
@@ -117,7 +123,8 @@ import Wire
         }
     }
 
-    @Test func errorResponses() async throws {
+    @Test("Invalid requests get the status and error code of the tus protocol")
+    func errorResponses() async throws {
         try await withUploads { fixture async throws in
             let path = try await fixture.ann.begin(5)
             for (status, code, response) in [
@@ -141,7 +148,7 @@ import Wire
         }
     }
 
-    /// What `scripts/tus-uploadByTusClient.py` has uploaded.
+    /// Runs `scripts/tus-journey.py` and returns the ids of its uploads.
     private func uploadByTusClient(of testUser: TestUser, to port: Int, file: String) async throws -> [String] {
         var environment = ProcessInfo.processInfo.environment
         environment["HEADER_AUTHORIZATION"] = "Bearer \(testUser.token)"
@@ -189,7 +196,7 @@ extension TestUser {
         return try await tus(.patch, path, headers, Data(bytes), at: other)
     }
 
-    /// The first piece, buffer by buffer and without a length.
+    /// Sends the first chunk, buffer by buffer and without a length.
     fileprivate func patch<Body: AsyncSequence & Sendable>(
         _ path: String,
         streaming body: Body
@@ -204,7 +211,7 @@ extension TestUser {
 }
 
 extension String {
-    /// The last part of a path.
+    /// The last component of a path.
     fileprivate var id: String { String(split(separator: "/").last ?? "") }
 }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Small images that a reader of images takes, made here.
+/// Makes small valid images.
 enum SampleImage {
-    /// A PNG (W3C, third edition) of one colour, which `seed` chooses: another seed is another file.
+    /// Returns a PNG (W3C, third edition) of one colour, which `seed` selects.
     static func png(_ width: Int = 40, _ height: Int = 30, seed: UInt8 = 0) -> [UInt8] {
         let row: [UInt8] = [0] + (0..<width).flatMap { _ in [seed, seed &* 31, 255 &- seed] }
         let pixels = [[UInt8]](repeating: row, count: height).flatMap { $0 }
@@ -18,7 +18,7 @@ enum SampleImage {
         return big(UInt32(content.count)) + named + big(checksum(named))
     }
 
-    /// In zlib's format (RFC 1950), not packed.
+    /// Returns the bytes in zlib format (RFC 1950), uncompressed.
     private static func stored(_ bytes: [UInt8]) -> [UInt8] {
         var stored: [UInt8] = [0x78, 0x01]
         var start = 0
@@ -37,7 +37,7 @@ enum SampleImage {
         return stored + big(high << 16 | low)
     }
 
-    /// CRC-32, as PNG's annex D has it.
+    /// Returns the CRC-32 of PNG, annex D.
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~0 as UInt32) { sum, byte in table[Int((sum ^ UInt32(byte)) & 255)] ^ (sum >> 8) }
     }

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 import Wire
 
-/// A disk that is full, and a bucket that goes away.
-@Suite struct UploadFaultTests {
-    @Test(.enabled(if: SmallDisk.isPossible)) func fullDisk() async throws {
+@Suite("Storage failures") struct UploadFaultTests {
+    @Test("An upload to a full disk responds 507, and a smaller one succeeds", .enabled(if: SmallDisk.isPossible))
+    func fullDisk() async throws {
         try await SmallDisk.with { path in
             try await withUploads(settings: ["BLOBS_PATH": path]) { fixture async throws in
                 let first = try await fixture.ann.uploaded(SampleImage.png())
-                // As it is sent it does not fit.
+                // The uploaded file itself does not fit on the disk.
                 let large = try await fixture.ann.upload(SampleImage.png(700, 700))
                 #expect(large.status == 507)
                 #expect(large.problem?.code == "storage_full")
@@ -24,7 +24,8 @@ import Wire
         }
     }
 
-    @Test func unavailableBucket() async throws {
+    @Test("Uploads and downloads respond 503 while the bucket is unavailable, and leave no files")
+    func unavailableBucket() async throws {
         try await S3Server.with { server in
             try await withUploads(settings: server.settings) { fixture async throws in
                 let before = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
@@ -36,7 +37,7 @@ import Wire
                 #expect(response.status == 503)
                 #expect(response.headers[.retryAfter] != nil)
                 #expect(try await fixture.bob.fetch(before.url).status == 503)
-                // Whether they are there nobody can tell; so they stay noted, and due.
+                // The files may exist, so their rows stay and are due for removal.
                 #expect(try await fixture.count("blobs", where: "due_at IS NOT NULL") == 2)
 
                 try await server.start()

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The service, with images in a folder of the test's own.
+/// The service, with images in the test's own folder.
 struct UploadFixture: Sendable {
     let fixture: PhotosFixture
     let folder: String
@@ -16,7 +16,7 @@ struct UploadFixture: Sendable {
     var ann: TestUser { fixture.ann }
     var bob: TestUser { fixture.bob }
 
-    /// The names of all blobs that are kept or on their way.
+    /// The names of all files, stored or pending.
     var blobs: [String] {
         let found = FileManager.default.enumerator(atPath: "\(folder)/photos")?.compactMap { $0 as? String } ?? []
         return found.filter { $0.split(separator: "/").last?.utf8.count == 26 && !$0.hasPrefix("incoming/scratch/") }
@@ -32,12 +32,12 @@ struct UploadFixture: Sendable {
         try await fixture.service.database.pool.run(PostgresQuery(sql: statement))
     }
 
-    /// Until nothing is due any more; the service sweeps by itself, and soon.
+    /// Waits until the service has removed everything that is due.
     func waitForCleanup() async throws {
         try await eventually { try await count("blobs", where: "due_at <= clock_timestamp()") == 0 }
     }
 
-    /// Nothing is kept, nothing noted.
+    /// Expects no files and no rows of uploads.
     func expectNoFiles(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await waitForCleanup()
         #expect(blobs.isEmpty, sourceLocation: sourceLocation)
@@ -64,20 +64,20 @@ extension TestUser {
         TestHTTPResponse(try await service.transport.send(request(type, headers, Data(bytes))))
     }
 
-    /// The same, where it must work.
+    /// Uploads an image and expects success.
     func uploaded(_ bytes: [UInt8], sourceLocation: SourceLocation = #_sourceLocation) async throws -> Upload {
         let response = try await upload(bytes)
         #expect(response.status == 200, "\(response.text)", sourceLocation: sourceLocation)
         return try response.decode()
     }
 
-    /// A body that comes piece by piece, without a length.
+    /// Uploads a body in parts, without a length.
     func upload<Body: AsyncSequence & Sendable>(streaming body: Body) async throws -> TestHTTPResponse
     where Body.Element == ByteBuffer, Body.AsyncIterator: SendableMetatype {
         TestHTTPResponse(try await service.transport.send(request("image/png", [:], nil), streaming: body))
     }
 
-    /// What is at an address, to somebody who is nobody.
+    /// Fetches a URL without authentication.
     func fetch(
         _ url: String,
         _ method: HTTPRequest.Method = .get,

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What posts and profiles take of uploads, and who goes takes along.
-@Suite struct UploadStoreTests {
-    @Test func pictureReplacement() async throws {
+@Suite("Use and deletion of uploads") struct UploadStoreTests {
+    @Test("A claimed picture replaces the previous one and cannot be used for a post")
+    func pictureReplacement() async throws {
         try await withUploads { fixture async throws in
             let first = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             let second = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
@@ -28,7 +28,8 @@ import Wire
         }
     }
 
-    @Test func foreignUpload() async throws {
+    @Test("A user cannot claim an upload of another user")
+    func foreignUpload() async throws {
         try await withUploads { fixture async throws in
             let upload = try await fixture.ann.uploaded(SampleImage.png())
             _ = try await fixture.bob.uploaded(SampleImage.png())
@@ -39,7 +40,8 @@ import Wire
         }
     }
 
-    @Test func accountDeletion() async throws {
+    @Test("Account deletion removes all uploads and their files")
+    func accountDeletion() async throws {
         try await withUploads { fixture async throws in
             let uploads = [
                 try await fixture.ann.uploaded(SampleImage.png(seed: 1)),

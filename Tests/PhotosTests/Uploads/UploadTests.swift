@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// Images that are brought at once.
-@Suite struct UploadTests {
-    @Test func twoSizes() async throws {
+@Suite("Uploads in one request") struct UploadTests {
+    @Test("An uploaded image is served in two sizes with immutable caching")
+    func twoSizes() async throws {
         try await withUploads { fixture async throws in
             let upload = try await fixture.ann.uploaded(SampleImage.png(2_000, 1_000))
             #expect(upload.width == 1_280)
@@ -32,7 +32,10 @@ import Wire
         }
     }
 
-    @Test(arguments: ["file", "picture"])
+    @Test(
+        "A form with one file is accepted, and a form with two, none or an incomplete one is rejected",
+        arguments: ["file", "picture"]
+    )
     func multipartForm(name: String) async throws {
         try await withUploads { fixture async throws in
             let head = "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"
@@ -55,10 +58,11 @@ import Wire
         }
     }
 
-    @Test func invalidImage() async throws {
+    @Test("A file that is not a supported image is rejected and leaves no files")
+    func invalidImage() async throws {
         try await withUploads { fixture async throws in
             let svg = Array(#"<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>"#.utf8)
-            // HEIC of 131,072 boxes, each within the one before.
+            // This HEIC file has 131,072 nested boxes.
             var nested = Array("\0\0\0\u{10}ftypheic\0\0\0\0\0\u{10}\0\u{0C}meta\0\0\0\0".utf8)
             for level in 0..<131_072 {
                 let length = (131_072 - level) * 8
@@ -77,7 +81,8 @@ import Wire
         }
     }
 
-    @Test func sizeLimit() async throws {
+    @Test("A file over the byte limit is rejected, with and without a declared length")
+    func sizeLimit() async throws {
         try await withUploads(settings: ["PHOTO_BYTES_MAX": "100000"]) { fixture async throws in
             let announced = try await fixture.ann.upload([UInt8](repeating: 1, count: 100_001))
             #expect(announced.problem?.code == "file_too_large")
@@ -89,21 +94,23 @@ import Wire
         }
     }
 
-    @Test func pixelLimit() async throws {
+    @Test("An image over the pixel limit is rejected")
+    func pixelLimit() async throws {
         try await withUploads(settings: ["PHOTO_PIXELS_MAX": "1000"]) { fixture async throws in
             #expect(try await fixture.ann.upload(SampleImage.png()).problem?.code == "too_many_pixels")
             try await fixture.expectNoFiles()
         }
     }
 
-    @Test func deduplication() async throws {
+    @Test("Equal images of one user share a file until the last use is deleted")
+    func deduplication() async throws {
         try await withUploads { fixture async throws in
             let first = try await fixture.ann.uploaded(SampleImage.png())
             let second = try await fixture.ann.uploaded(SampleImage.png())
             let others = try await fixture.bob.uploaded(SampleImage.png())
             #expect(first.uploadId != second.uploadId)
             #expect(first.url == second.url)
-            // What somebody else has says nothing about mine.
+            // Files are not shared between users, so an upload does not reveal whether another user has the image.
             #expect(others.url != first.url)
             #expect(try await fixture.fixture.rows("SELECT uses::text AS row FROM files ORDER BY uses") == ["1", "2"])
             #expect(fixture.blobs.count == 4)
@@ -123,7 +130,8 @@ import Wire
         }
     }
 
-    @Test func concurrentDeduplication() async throws {
+    @Test("Six concurrent uploads of equal images share one file")
+    func concurrentDeduplication() async throws {
         try await withUploads { fixture async throws in
             let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { tasks in
                 for _ in 0..<6 { tasks.addTask { try await fixture.ann.upload(SampleImage.png(300, 300)) } }
@@ -139,7 +147,8 @@ import Wire
         }
     }
 
-    @Test func singleUse() async throws {
+    @Test("An upload can be used once, by its owner")
+    func singleUse() async throws {
         try await withUploads { fixture async throws in
             let upload = try await fixture.ann.uploaded(SampleImage.png())
             let mine = PostDraft(uploadIds: [upload.uploadId])
@@ -158,7 +167,8 @@ import Wire
         }
     }
 
-    @Test func expiry() async throws {
+    @Test("An unused upload expires and its files are removed")
+    func expiry() async throws {
         try await withUploads { fixture async throws in
             let (kept, left) = (
                 try await fixture.ann.uploaded(SampleImage.png()),
@@ -185,7 +195,8 @@ import Wire
         }
     }
 
-    @Test func pendingLimit() async throws {
+    @Test("Uploads over the limit of pending uploads respond 429 until one is used")
+    func pendingLimit() async throws {
         try await withUploads(settings: ["PENDING_UPLOADS_MAX": "2"]) { fixture async throws in
             let first = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             _ = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
@@ -198,7 +209,8 @@ import Wire
         }
     }
 
-    @Test func idempotencyKey() async throws {
+    @Test("A repeated request with the same idempotency key creates one upload")
+    func idempotencyKey() async throws {
         try await withUploads { fixture async throws in
             let headers: HTTPFields = [.idempotencyKey: "k-1"]
             let first = try await fixture.ann.upload(SampleImage.png(), headers: headers)
@@ -209,7 +221,8 @@ import Wire
         }
     }
 
-    @Test func crashLeftovers() async throws {
+    @Test("Files that a crashed process left are removed when they are due")
+    func crashLeftovers() async throws {
         try await withUploads { fixture async throws in
             let kept = try await fixture.ann.uploaded(SampleImage.png())
             for name in ["aa/aaaaaaaaaaaaaaaaaaaaaaaaaa", "bb/bbbbbbbbbbbbbbbbbbbbbbbbbb"] {
@@ -220,8 +233,8 @@ import Wire
                 )
                 try Data([1]).write(to: file)
             }
-            // Its process died between the blob and the upload; one has long died, one a moment ago. They are there
-            // before they are noted, since the service sweeps by itself at any time.
+            // The process crashed between writing the file and recording the upload, once long ago and once just now.
+            // The files are written before the rows, because the service may clean up at any time.
             try await fixture.run(
                 """
                 INSERT INTO blobs (owner_id, key, due_at) VALUES

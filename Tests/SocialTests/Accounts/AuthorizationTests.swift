@@ -5,32 +5,36 @@ import TestSupport
 import Testing
 import Wire
 
-/// Linking by the networks' own pages.
-@Suite struct AuthorizationTests {
+@Suite("Linking through a network's consent page") struct AuthorizationTests {
     private static let url = "https://app.example/linked"
     private static let settings = ["SOCIAL_REDIRECT_URLS": "https://other.example, \(url)"]
 
-    @Test func consent() async throws {
+    @Test("A user who agrees links the account, and the code is valid once")
+    func consent() async throws {
         try await withSocial(settings: Self.settings) { fixture in
-            let way = try await fixture.ann.begin(Self.url)
-            let back = try await fixture.callback(way.state)
+            let authorization = try await fixture.ann.begin(Self.url)
+            let back = try await fixture.callback(authorization.state)
             let code = try #require(back.code)
 
             let linked = try await fixture.ann.complete(code)
             let again = try await fixture.ann.complete(code)
 
-            #expect(way.page.hasPrefix("https://twitter.example/consent"))
-            #expect(back.answer.status == 302 && back.answer.headers[.location]?.hasPrefix(Self.url + "?") == true)
-            #expect(linked.status == 200 && linked.json["id"].string == "id of granted to 43", "\(linked.text)")
-            #expect(again.status == 400 && again.problem?.field == "code")
+            #expect(authorization.page.hasPrefix("https://twitter.example/consent"))
+            #expect(back.answer.status == 302)
+            #expect(back.answer.headers[.location]?.hasPrefix(Self.url + "?") == true)
+            #expect(linked.status == 200, "\(linked.text)")
+            #expect(linked.json["id"].string == "id of granted to 43", "\(linked.text)")
+            #expect(again.status == 400)
+            #expect(again.problem?.field == "code")
             #expect(try await fixture.rows("SELECT network AS row FROM authorizations").isEmpty)
         }
     }
 
-    @Test func otherSession() async throws {
+    @Test("A code is valid only for the user, session and network that started")
+    func otherSession() async throws {
         try await withSocial(settings: Self.settings) { fixture in
-            let way = try await fixture.ann.begin(Self.url)
-            let code = try #require(try await fixture.callback(way.state).code)
+            let authorization = try await fixture.ann.begin(Self.url)
+            let code = try #require(try await fixture.callback(authorization.state).code)
             let elsewhere = try await TestUser(fixture.ann.id, at: fixture.service, fixture.keys)
 
             let statuses = [
@@ -42,11 +46,12 @@ import Wire
         }
     }
 
-    @Test func stateLifetime() async throws {
+    @Test("A state is valid once, and states and codes expire after ten minutes")
+    func stateLifetime() async throws {
         try await withSocial(settings: Self.settings) { fixture in
-            let way = try await fixture.ann.begin(Self.url)
-            let first = try await fixture.callback(way.state)
-            let twice = try await fixture.callback(way.state)
+            let authorization = try await fixture.ann.begin(Self.url)
+            let first = try await fixture.callback(authorization.state)
+            let twice = try await fixture.callback(authorization.state)
             let late = try await fixture.ann.begin(Self.url)
             fixture.clock.advance(by: 601)
             let tooLate = try await fixture.callback(late.state)
@@ -59,13 +64,14 @@ import Wire
         }
     }
 
-    @Test func denial() async throws {
+    @Test("A user who denies returns to the application with an error")
+    func denial() async throws {
         try await withSocial(settings: Self.settings) { fixture in
-            let way = try await fixture.ann.begin(Self.url)
+            let authorization = try await fixture.ann.begin(Self.url)
 
             let denied = try await fixture.service.send(
                 .get,
-                "/networks/twitter/callback?state=\(way.state)&error=access_denied"
+                "/networks/twitter/callback?state=\(authorization.state)&error=access_denied"
             )
 
             #expect(denied.status == 302)
@@ -73,7 +79,8 @@ import Wire
         }
     }
 
-    @Test func redirectURL() async throws {
+    @Test("A redirect URL that is not configured is rejected")
+    func redirectURL() async throws {
         try await withSocial(settings: Self.settings) { fixture in
             for url in ["https://evil.example", Self.url + "/more", "https://app.example/linke"] {
                 let answer = try await fixture.ann.ask(
@@ -81,40 +88,45 @@ import Wire
                     "/networks/twitter/authorize",
                     #"{"redirectUrl": "\#(url)"}"#
                 )
-                #expect(answer.status == 400 && answer.problem?.field == "redirectUrl")
+                #expect(answer.status == 400)
+                #expect(answer.problem?.field == "redirectUrl")
             }
         }
     }
 
-    @Test func clientMetadata() async throws {
+    @Test("Client metadata is public for networks that require it")
+    func clientMetadata() async throws {
         try await withSocial(settings: Self.settings) { fixture in
-            let told = try await fixture.service.send(.get, "/networks/twitter/client-metadata.json")
+            let metadata = try await fixture.service.send(.get, "/networks/twitter/client-metadata.json")
             let nothing = try await fixture.service.send(.get, "/networks/reddit/client-metadata.json")
             let nowhere = try await fixture.service.send(.get, "/networks/nowhere/client-metadata.json")
 
-            #expect(told.status == 200 && told.headers[.contentType] == "application/json")
-            #expect(told.text.contains("/networks/twitter/callback"))
-            #expect(nothing.status == 404 && nowhere.status == 404)
+            #expect(metadata.status == 200)
+            #expect(metadata.headers[.contentType] == "application/json")
+            #expect(metadata.text.contains("/networks/twitter/callback"))
+            #expect(nothing.status == 404)
+            #expect(nowhere.status == 404)
         }
     }
 
-    @Test func encryptedPayload() async throws {
+    @Test("States, codes and payloads are not readable in the database")
+    func encryptedPayload() async throws {
         try await withSocial(settings: Self.settings) { fixture in
-            let way = try await fixture.ann.begin(Self.url)
-            let code = try #require(try await fixture.callback(way.state).code)
+            let authorization = try await fixture.ann.begin(Self.url)
+            let code = try #require(try await fixture.callback(authorization.state).code)
 
             let dump = try await fixture.rows(
                 "SELECT encode(payload, 'escape') || encode(state_hash, 'hex') || encode(code_hash, 'hex') AS row FROM authorizations"
             )
 
             #expect(dump.count == 1)
-            for secret in [way.state, code, "payload for", "granted"] { #expect(!dump[0].contains(secret)) }
+            for secret in [authorization.state, code, "payload for", "granted"] { #expect(!dump[0].contains(secret)) }
         }
     }
 }
 
 extension TestUser {
-    /// Sets out for Twitter's page.
+    /// Starts linking on Twitter's page.
     fileprivate func begin(_ url: String) async throws -> (page: String, state: String) {
         let answer = try await ask(.post, "/networks/twitter/authorize", #"{"redirectUrl": "\#(url)"}"#)
         guard let page = answer.json["url"].string,
@@ -128,8 +140,8 @@ extension TestUser {
     }
 }
 
-extension Fixture {
-    /// A browser comes back from Twitter's page, signed in nowhere.
+extension SocialFixture {
+    /// Sends the callback from Twitter's page, without a credential.
     fileprivate func callback(_ state: String) async throws -> (answer: TestHTTPResponse, code: String?) {
         let answer = try await service.send(.get, "/networks/twitter/callback?state=\(state)&code=granted")
         let items = answer.headers[.location].flatMap { URLComponents(string: $0)?.queryItems }

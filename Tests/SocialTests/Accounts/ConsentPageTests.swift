@@ -9,7 +9,7 @@ import Wire
 
 @testable import SocialServer
 
-/// Bluesky, which needs the user's handle first, has tests of its own: `BlueskyOAuthTests`.
+/// Bluesky needs the user's handle first and has its own tests: `BlueskyOAuthTests`.
 @Suite("Linking on consent pages", .timeLimit(.minutes(2))) struct ConsentPageTests {
     private static let twitter1 = NetworkVariant(service: .twitter, api: "1.1")
     private static let tumblr1 = NetworkVariant(service: .tumblr, api: "1")
@@ -38,7 +38,7 @@ import Wire
         }
     }
 
-    @Test("An OAuth 1.0a callback with an unknown state is refused", arguments: [twitter1, tumblr1])
+    @Test("An OAuth 1.0a callback with an unknown state is rejected", arguments: [twitter1, tumblr1])
     func forgedState(variant: NetworkVariant) async throws {
         try await withSandboxService(variant) { fixture in
             let page = try await fixture.beginAuthorization()
@@ -69,7 +69,7 @@ import Wire
 private func fields(_ url: String) -> [FormField] { FormField.parse(url.drop { $0 != "?" }.dropFirst()) }
 
 extension SandboxServiceFixture {
-    /// Begins an authorization; returns the address of the consent page.
+    /// Starts an authorization and returns the URL of the consent page.
     fileprivate func beginAuthorization() async throws -> String {
         var draft = ["redirectUrl": Self.redirectURL]
         if network == .mastodon { draft["instance"] = sandbox.url }
@@ -78,7 +78,7 @@ extension SandboxServiceFixture {
         return try #require(answer.json["url"].string, "\(answer.status): \(answer.text)")
     }
 
-    /// Answers the consent page as a person of the sandbox, or denies with "-"; returns the path and query of the callback.
+    /// Agrees on the consent page as a user of the sandbox, or denies with "-", and returns the callback.
     fileprivate func callback(from page: String, as name: String) async throws -> String {
         let answer = try await send(NetworkRequest(.get, page.adding(["as": name])))
         let location = try #require(answer.headers[.location], "\(answer.status)")

@@ -5,12 +5,13 @@ import TestSupport
 import Testing
 import Wire
 
-/// A key that is replaced without a gap.
-@Suite struct KeyRotationTests {
-    @Test func rotation() async throws {
+@Suite("Key rotation") struct KeyRotationTests {
+    @Test("After re-encryption the tokens can be read with the new key only")
+    func rotation() async throws {
         try await withSocial { fixture in
             let (old, new) = (
-                Fixture.settings["TOKEN_ENCRYPTION_KEY"] ?? "", Data(repeating: 9, count: 32).base64EncodedString()
+                SocialFixture.settings["TOKEN_ENCRYPTION_KEY"] ?? "",
+                Data(repeating: 9, count: 32).base64EncodedString()
             )
             try await fixture.link(.twitter, .facebook)
             try await fixture.bob.link(.twitter, "bob")

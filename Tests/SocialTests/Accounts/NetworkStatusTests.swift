@@ -39,7 +39,7 @@ import Wire
         }
     }
 
-    @Test("The list of networks has a code beside each reason")
+    @Test("The list of networks has a code with each reason")
     func list() async throws {
         try await withSocial { fixture in
             fixture.networks[.tumblr].behavior.change {
@@ -56,7 +56,7 @@ import Wire
     }
 
     @Test(
-        "The account's picture is shown where the network gives it",
+        "The account's picture is shown if the network provides it",
         arguments: [
             NetworkVariant.reddit, .twitter, .twitter2, .facebook, .facebook2015, .instagram, .instagram2015, .mastodon,
             .vine,
@@ -70,7 +70,7 @@ import Wire
         }
     }
 
-    @Test("The picture of a linked account is in its status")
+    @Test("The status of a linked account has its picture")
     func linkedPicture() async throws {
         try await withSocial { fixture in
             let linked = try await fixture.ann.ask(.put, "/networks/twitter", #"{"access_token": "ann"}"#)

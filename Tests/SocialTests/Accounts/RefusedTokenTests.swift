@@ -7,11 +7,11 @@ import Wire
 
 @testable import SocialServer
 
-@Suite("Tokens that a network refuses", .timeLimit(.minutes(2))) struct RefusedTokenTests {
+@Suite("Tokens that a network rejects", .timeLimit(.minutes(2))) struct RefusedTokenTests {
     private static let states = "SELECT state AS row FROM accounts"
 
-    /// Bluesky, Reddit and API 2 of Twitter renew the tokens, and then refuse the new ones.
-    @Test("The user is told once to link the account again", arguments: NetworkVariant.all)
+    /// Bluesky, Reddit and API 2 of Twitter renew the tokens and then reject the new ones.
+    @Test("The user is notified once to link the account again", arguments: NetworkVariant.all)
     func reauthenticate(variant: NetworkVariant) async throws {
         try await withSandboxService(variant) { fixture in
             try await fixture.link()
@@ -30,7 +30,7 @@ import Wire
     }
 
     @Test(
-        "Tokens that have ended are renewed, and the request succeeds",
+        "Expired tokens are renewed, and the request succeeds",
         arguments: [NetworkVariant.bluesky, .reddit, .twitter2]
     )
     func renewal(variant: NetworkVariant) async throws {

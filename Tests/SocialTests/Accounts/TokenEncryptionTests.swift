@@ -10,7 +10,7 @@ import Wire
 @testable import SocialServer
 
 @Suite("Token encryption") struct TokenEncryptionTests {
-    /// Encrypted for the key of `Fixture.settings` by Python's cryptography, with `apu` Alice and `apv` Bob: "ann".
+    /// The text "ann", encrypted by Python's cryptography for the fixture's key, with `apu` Alice and `apv` Bob.
     private static let foreign =
         "eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTI1NkdDTSIsImtpZCI6IjJ3YnVCemJoU2pEakQwWmJKaWFrVFpIb2FTTnlaUDdLU1ktZkhQTGtv"
         + "dzgiLCJhcHUiOiJRV3hwWTJVIiwiYXB2IjoiUW05aSIsImVwayI6eyJrdHkiOiJFQyIsImNydiI6IlAtMjU2IiwieCI6Im1uZ2NwdEJWcF9N"
@@ -37,7 +37,7 @@ import Wire
         #expect(Base64URL.encode(key.withUnsafeBytes { Data($0) }) == "VqqN6vgjbSBcIijNcacQGg")
     }
 
-    @Test("A user reads the key, and an account is linked by an encrypted token")
+    @Test("A user can read the key and link an account with an encrypted token")
     func linking() async throws {
         try await withSocial { fixture in
             let keys = try await fixture.service.send(.get, "/networks/keys", token: fixture.ann.token)
@@ -69,9 +69,9 @@ import Wire
         }
     }
 
-    @Test("Every instance has the same key, and one that was replaced still decrypts")
+    @Test("Every instance has the same key, and a replaced key still decrypts")
     func rotation() throws {
-        let old = Fixture.settings["TOKEN_ENCRYPTION_KEY"] ?? ""
+        let old = SocialFixture.settings["TOKEN_ENCRYPTION_KEY"] ?? ""
         let new = Data(repeating: 9, count: 32).base64EncodedString()
         let first = try TokenEncryption(TokenEncryptor(keys: old))
         let second = try TokenEncryption(TokenEncryptor(keys: old))
@@ -85,17 +85,17 @@ import Wire
     }
 
     @Test(
-        "A text that is no JWE is taken as it is",
+        "A text that is not a JWE is used unchanged",
         arguments: ["", "abc", "a.b.c", "a.b.c.d.e", "e30.b.c.d.e", "...."]
     )
     func plain(text: String) throws {
-        let encryption = try TokenEncryption(TokenEncryptor(keys: Fixture.settings["TOKEN_ENCRYPTION_KEY"] ?? ""))
+        let encryption = try TokenEncryption(TokenEncryptor(keys: SocialFixture.settings["TOKEN_ENCRYPTION_KEY"] ?? ""))
 
         #expect(try encryption.open(text, field: "access_token") == text)
     }
 
     @Test("A token that cannot be decrypted is not sent to the network", arguments: Violation.allCases)
-    func flaws(violation: Violation) async throws {
+    func violations(violation: Violation) async throws {
         try await withSocial { fixture in
             let keys = try await fixture.service.send(.get, "/networks/keys", token: fixture.ann.token)
             let token = try violation.token(Encryptor(keys.json["keys"][0]))
@@ -110,7 +110,7 @@ import Wire
     }
 
     enum Violation: CaseIterable {
-        case otherAlgorithm, otherContentEncryption, compressed, critical, otherKey, tampered, noText, offCurve
+        case otherAlgorithm, otherContentEncryption, compressed, critical, otherKey, tampered, notText, offCurve
         case damagedHeader, longHeader
 
         var code: String { self == .otherKey ? "unknown_encryption_key" : "malformed_token_encryption" }
@@ -129,7 +129,7 @@ import Wire
             case .damagedHeader: return "eyJ=" + (try encryptor.encrypt("ann").dropFirst(3))
             case .longHeader:
                 return try encryptor.encrypt("ann", ["apu": .string(String(repeating: "A", count: 4_096))])
-            case .noText: return try encryptor.encrypt(bytes: Data([0xFF, 0xFE]))
+            case .notText: return try encryptor.encrypt(bytes: Data([0xFF, 0xFE]))
             case .offCurve:
                 let zero = JSONValue.string(Base64URL.encode(Data(repeating: 1, count: 32)))
                 let key: JSONValue = .object([

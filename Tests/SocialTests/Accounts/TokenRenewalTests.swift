@@ -6,9 +6,9 @@ import Testing
 
 @testable import SocialServer
 
-/// Tokens that end.
-@Suite struct TokenRenewalTests {
-    @Test func concurrentRequests() async throws {
+@Suite("Token renewal") struct TokenRenewalTests {
+    @Test("Twenty concurrent requests renew the tokens once")
+    func concurrentRequests() async throws {
         try await withSocial { fixture in
             let network = fixture.networks[.twitter]
             network.renewing.change { $0 = .renews }
@@ -25,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func emptyRefreshToken() async throws {
+    @Test("An empty refresh token in the response keeps the previous one")
+    func emptyRefreshToken() async throws {
         try await withSocial { fixture in
             let network = fixture.networks[.twitter]
             network.renewing.change { $0 = .renews }
@@ -40,7 +41,8 @@ import Testing
         }
     }
 
-    @Test func transientError() async throws {
+    @Test("A failed renewal is retried, and the account is then linked again")
+    func transientError() async throws {
         try await withSocial { fixture in
             let network = fixture.networks[.twitter]
             try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
@@ -56,12 +58,14 @@ import Testing
 
             #expect(during.meta.networks[.twitter]?.code == 503)
             #expect(expired == ["expired"])
-            #expect(after.meta.networks[.twitter]?.code == 200 && after.response.items.count == 1)
+            #expect(after.meta.networks[.twitter]?.code == 200)
+            #expect(after.response.items.count == 1)
             #expect(try await fixture.rows("SELECT state AS row FROM accounts") == ["linked"])
         }
     }
 
-    @Test func revokedGrant() async throws {
+    @Test("A revoked grant is tried once and requires linking again")
+    func revokedGrant() async throws {
         try await withSocial { fixture in
             let network = fixture.networks[.twitter]
             network.renewing.change { $0 = .fails(NetworkError(.auth, "invalid_grant")) }
@@ -70,7 +74,7 @@ import Testing
             for _ in 0..<5 {
                 let page = try await fixture.ann.read("/feed")
                 #expect(page.meta.networks[.twitter]?.code == 401)
-                // Nothing is to be had there until somebody does something.
+                // There is no next page until the user links the account again.
                 #expect(page.meta.next == nil)
             }
             let state = try await fixture.ann.ask(.get, "/networks").json["networks"].array
@@ -85,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("Tokens that cannot be renewed are used until they end")
+    @Test("Tokens that cannot be renewed are used until they expire")
     func withoutRefreshToken() async throws {
         try await withSocial { fixture in
             let network = fixture.networks[.twitter]
@@ -105,7 +109,8 @@ import Testing
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("Two instances renew the tokens once")
+    func twoInstances() async throws {
         let networks = MemoryNetworks()
         try await withSocial(networks) { fixture in
             networks[.twitter].renewing.change { $0 = .renews }
@@ -113,7 +118,7 @@ import Testing
             try await fixture.another { other in
                 let one = fixture.ann
                 let two = try await TestUser(one.id, at: other, fixture.keys)
-                // Time enough for the other to find the tokens due too.
+                // The pause lets the other instance find the tokens due as well.
                 networks[.twitter].beforeRenewal.change { $0 = { try await Task.sleep(for: .milliseconds(300)) } }
 
                 async let first = one.read("/feed")
@@ -126,7 +131,8 @@ import Testing
         }
     }
 
-    @Test func hangingRenewal() async throws {
+    @Test("A hanging renewal delays neither valid tokens nor other networks")
+    func hangingRenewal() async throws {
         try await withSocial(settings: ["SOCIAL_DEADLINE_MS": "2000"]) { fixture in
             let network = fixture.networks[.twitter]
             network.renewing.change { $0 = .renews }
@@ -143,8 +149,8 @@ import Testing
             network.fill("ann", times: [2])
             fixture.networks[.facebook].fill("ann", times: [1])
 
-            // Answered while the renewal hangs, which is given up after ten seconds; read again where the machine was
-            // so slow that the deadline passed.
+            // The request succeeds while the renewal hangs, which is canceled after ten seconds. It is repeated because
+            // the deadline may pass on a slow machine.
             try await eventually(within: .seconds(30), "read with tokens that last") {
                 let page = try await fixture.ann.read("/feed")
                 return page.meta.networks[.twitter] == .ok && page.response.items.count == 2 && hanging.value == 1
@@ -158,7 +164,8 @@ import Testing
         }
     }
 
-    @Test func failedProbe() async throws {
+    @Test("A failed renewal as the circuit breaker's probe does not keep the circuit open")
+    func failedProbe() async throws {
         try await withSocial { fixture in
             let network = fixture.networks[.twitter]
             try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r1", "expires_in": 100"#)
@@ -169,7 +176,7 @@ import Testing
             network.renewing.change { $0 = .fails(NetworkError(.auth, "invalid_grant")) }
             fixture.clock.advance(by: 2)
 
-            // The one who may try whether the network is well again.
+            // This request is the circuit breaker's probe.
             let tried = try await fixture.ann.read("/feed")
             let after = try await fixture.bob.read("/feed")
 

@@ -9,7 +9,7 @@ import Wire
 
 @testable import SocialServer
 
-/// Social over the sandbox's Reddit, with a push that notes what it is told, and a clock of the test's own.
+/// Social over the sandbox's Reddit, with a fake push and a clock that the test advances.
 struct BroadcastFixture: Sendable {
     let service: TestService
     let sandbox: Sandbox
@@ -20,7 +20,7 @@ struct BroadcastFixture: Sendable {
 
     var live: Broadcasts { sandbox.networks.live }
 
-    /// Lets a round's time come, and waits until it has been asked.
+    /// Advances the clock to the next poll and waits for it.
     func nextRound() async throws {
         let polls = live.polls
         clock.advance(by: 5)
@@ -29,19 +29,18 @@ struct BroadcastFixture: Sendable {
 
     func broadcasts() async throws -> TestHTTPResponse { try await ann.ask(.get, "/broadcasts") }
 
-    /// Waits until the list is as it is to be.
+    /// Waits until the list of broadcasts satisfies the condition.
     func waitUntilListed(_ condition: @escaping ([JSONValue]) -> Bool) async throws {
         try await eventually { condition(try await broadcasts().json["broadcasts"].array) }
     }
 
-    /// Links the account that somebody has at the sandbox; whom he follows is looked at by itself tomorrow, unless told
-    /// otherwise.
+    /// Links an account of the sandbox, and postpones the automatic import of follows by a day unless `isDue`.
     ///
-    /// The first look of the service's own may come as late as this, and would else take what a test waits for.
+    /// Otherwise the service's own import could run during the test and take what the test expects.
     func link(_ person: TestUser, as name: String, isDue: Bool = false) async throws {
         if !isDue {
-            let turns = FollowImportStore(db: service.database.pool)
-            try await turns.postpone(person.id, until: clock.read() + 86_400)
+            let imports = FollowImportStore(db: service.database.pool)
+            try await imports.postpone(person.id, until: clock.read() + 86_400)
         }
         let account = sandbox.networks.account(name, on: .reddit)
         let tokens = [
@@ -52,7 +51,7 @@ struct BroadcastFixture: Sendable {
         guard answer.status == 200 else { throw TestSupportError(answer.text) }
     }
 
-    /// Another instance, over the same database and networks.
+    /// Runs another instance over the same database and networks.
     func another(_ body: (TestService) async throws -> Void) async throws {
         try await TestService.with(
             SocialService.self,
@@ -65,7 +64,7 @@ struct BroadcastFixture: Sendable {
     }
 
     fileprivate static func settings(_ sandbox: Sandbox) -> [String: String] {
-        Fixture.settings.merging([
+        SocialFixture.settings.merging([
             "RPAN_URL": "\(sandbox.url)/rpan", "REDDIT_URL": "\(sandbox.url)/reddit",
             "REDDIT_CLIENT_ID": "roost-reddit", "REDDIT_CLIENT_SECRET": "roost-reddit-secret",
             "EVENT_SUBSCRIBERS": "broadcast.live=push",
@@ -82,7 +81,7 @@ struct BroadcastFixture: Sendable {
 
 private let sandboxKeys = Result { try SandboxKeys() }
 
-/// Runs the scene; `prepare` says what there is before the service starts.
+/// Runs a test with the sandbox and the service; `prepare` changes the sandbox before the service starts.
 func withBroadcasts(
     _ prepare: (Sandbox) throws -> Void = { _ in },
     _ body: (BroadcastFixture) async throws -> Void
@@ -101,7 +100,11 @@ func withBroadcasts(
             peers: BroadcastFixture.peers(keys, push),
             now: clock.read
         ) { service in
-            let ann = try await TestUser(User.ID(application: Fixture.application, user: "ann"), at: service, keys)
+            let ann = try await TestUser(
+                User.ID(application: SocialFixture.application, user: "ann"),
+                at: service,
+                keys
+            )
             let fixture = BroadcastFixture(
                 service: service,
                 sandbox: sandbox,

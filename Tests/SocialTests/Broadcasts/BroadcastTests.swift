@@ -10,9 +10,9 @@ import Wire
 
 @testable import SocialServer
 
-/// What is live, and that its followers are told once.
-@Suite(.timeLimit(.minutes(2))) struct BroadcastTests {
-    @Test func order() async throws {
+@Suite("Live broadcasts", .timeLimit(.minutes(2))) struct BroadcastTests {
+    @Test("The list has the user's favourites first, then the others by viewers")
+    func order() async throws {
         try await withBroadcasts { fixture in
             fixture.push.setFavourites(["gardener", "painter"])
             try await fixture.waitUntilListed { $0.count == 3 }
@@ -23,15 +23,17 @@ import Wire
             #expect(list.map { $0["broadcaster"].string } == ["painter", "gardener", "pianist"])
             #expect(list.map { $0["favourite"].bool } == [true, true, false])
             #expect(list.map { $0["watchers"].int } == [56, 55, 57])
-            #expect(list[2]["community"].string == "RedditSessions" && list[2]["state"].string == "IS_LIVE")
+            #expect(list[2]["community"].string == "RedditSessions")
+            #expect(list[2]["state"].string == "IS_LIVE")
             #expect(list[2]["commentCount"].int == 32 || list[2]["commentCount"].int == 31)
             #expect(list[2]["startedAt"].string?.hasSuffix("Z") == true)
-            // Push is asked in the person's own name.
+            // The favourites are requested with the user's credential.
             #expect(fixture.push.credentials == ["Bearer \(fixture.ann.token)"])
         }
     }
 
-    @Test func withoutPush() async throws {
+    @Test("While push is unavailable, the list has no favourites and is sorted by viewers")
+    func withoutPush() async throws {
         try await withBroadcasts { fixture in
             try await fixture.waitUntilListed { $0.count == 3 }
             fixture.push.goOffline()
@@ -43,7 +45,8 @@ import Wire
         }
     }
 
-    @Test func notifiedOnce() async throws {
+    @Test("A new broadcast is published once, by several instances and after a restart")
+    func notifiedOnce() async throws {
         try await withBroadcasts { fixture in
             try await eventually { fixture.push.events.count == 1 }
             try await fixture.another { _ in
@@ -53,13 +56,16 @@ import Wire
                 for _ in 0..<3 { try await fixture.nextRound() }
 
                 let live = try #require(fixture.push.events.last)
-                #expect(live.streamId == stream.id && live.broadcaster == "cellist" && live.title == "Suites")
-                #expect(live.community == "RedditSets" && live.url.hasPrefix("https://www.reddit.com/rpan/r/"))
+                #expect(live.streamId == stream.id)
+                #expect(live.broadcaster == "cellist")
+                #expect(live.title == "Suites")
+                #expect(live.community == "RedditSets")
+                #expect(live.url.hasPrefix("https://www.reddit.com/rpan/r/"))
             }
             try await fixture.another { _ in
                 for _ in 0..<3 { try await fixture.nextRound() }
-                // Told or not is settled in the round's own transaction; a second event would be in the outbox by now.
-                // One leaves it a moment after push has it.
+                // A poll decides in its transaction whether to publish, so a second event would be in the outbox by now.
+                // An event leaves the outbox shortly after push received it.
                 try await eventually(within: .seconds(30), "empty") {
                     try await fixture.service.database.pool.all(
                         "SELECT count(*) AS waiting FROM event_outbox",
@@ -72,23 +78,25 @@ import Wire
         }
     }
 
-    @Test func oldStream() async throws {
+    @Test("A broadcast that started long ago is not published")
+    func oldStream() async throws {
         try await withBroadcasts { fixture in
             try await fixture.waitUntilListed { $0.count == 3 }
             try await eventually { fixture.push.events.count == 1 }
 
-            // The sandbox's three began 10, 20 and 30 minutes ago.
+            // The sandbox's three broadcasts started 10, 20 and 30 minutes ago.
             for _ in 0..<2 { try await fixture.nextRound() }
             #expect(fixture.push.events.map(\.broadcaster) == ["pianist"])
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("Two instances poll once per interval")
+    func twoInstances() async throws {
         try await withBroadcasts { fixture in
             try await fixture.another { _ in
                 let polls = fixture.live.polls
                 for _ in 0..<4 { try await fixture.nextRound() }
-                // Both have had time for as many rounds again by the database's own count.
+                // The database counts the polls of both instances.
                 let rounds = try await fixture.service.database.pool.all(
                     "SELECT round FROM broadcast_poll",
                     as: { try $0.int("round") }
@@ -99,7 +107,8 @@ import Wire
         }
     }
 
-    @Test func clockAhead() async throws {
+    @Test("A poll that another instance scheduled too far ahead runs anyway")
+    func clockAhead() async throws {
         try await withBroadcasts { fixture in
             let polls = fixture.live.polls
             try await fixture.service.database.pool.run(
@@ -110,7 +119,8 @@ import Wire
         }
     }
 
-    @Test func incompleteStream() async throws {
+    @Test("An incomplete broadcast is listed, and published when it is complete")
+    func incompleteStream() async throws {
         try await withBroadcasts { fixture in
             try await eventually { fixture.push.events.count == 1 }
             let id = fixture.live.begin("cellist", isPublished: false).id
@@ -131,7 +141,8 @@ import Wire
         }
     }
 
-    @Test func endedStream() async throws {
+    @Test("An ended broadcast is found by id, with or without prefix, and an unknown one responds 404")
+    func endedStream() async throws {
         try await withBroadcasts { fixture in
             let stream = fixture.live.begin("cellist")
             try await fixture.nextRound()
@@ -145,17 +156,23 @@ import Wire
             let after = try await fixture.ann.ask(.get, "/broadcasts/\(stream.id.dropFirst(3))")
             let unknown = try await fixture.ann.ask(.get, "/broadcasts/t3_none")
 
-            #expect(onAir.json["state"].string == "IS_LIVE" && onAir.json["favourite"].bool == true)
-            #expect(after.json["state"].string == "ENDED" && after.json["id"].string == stream.id)
-            #expect(unknown.status == 404 && unknown.json["code"].string == "broadcast_not_found")
+            #expect(onAir.json["state"].string == "IS_LIVE")
+            #expect(onAir.json["favourite"].bool == true)
+            #expect(after.json["state"].string == "ENDED")
+            #expect(after.json["id"].string == stream.id)
+            #expect(unknown.status == 404)
+            #expect(unknown.json["code"].string == "broadcast_not_found")
         }
     }
 
-    @Test(arguments: [
-        ScriptRule(service: .rpan, status: 503), ScriptRule(service: .rpan, status: 429),
-        ScriptRule(service: .rpan, behaviour: .html), ScriptRule(service: .rpan, behaviour: .malformed),
-        ScriptRule(service: .rpan, behaviour: .large), ScriptRule(service: .rpan, behaviour: .cut),
-    ])
+    @Test(
+        "The last list is returned for a minute after a failed poll, and then 503",
+        arguments: [
+            ScriptRule(service: .rpan, status: 503), ScriptRule(service: .rpan, status: 429),
+            ScriptRule(service: .rpan, behaviour: .html), ScriptRule(service: .rpan, behaviour: .malformed),
+            ScriptRule(service: .rpan, behaviour: .large), ScriptRule(service: .rpan, behaviour: .cut),
+        ]
+    )
     func pollFailure(rule: ScriptRule) async throws {
         try await withBroadcasts { fixture in
             try await fixture.waitUntilListed { $0.count == 3 }
@@ -170,14 +187,17 @@ import Wire
             fixture.clock.advance(by: 61)
             try await eventually { try await fixture.broadcasts().status == 200 }
 
-            #expect(soon.status == 200 && soon.json["broadcasts"].array.count == 3)
-            #expect(late.status == 503 && late.headers[.retryAfter] != nil)
-            let healed = try await fixture.broadcasts()
-            #expect(healed.json["broadcasts"].array.count == 3)
+            #expect(soon.status == 200)
+            #expect(soon.json["broadcasts"].array.count == 3)
+            #expect(late.status == 503)
+            #expect(late.headers[.retryAfter] != nil)
+            let recovered = try await fixture.broadcasts()
+            #expect(recovered.json["broadcasts"].array.count == 3)
         }
     }
 
-    @Test func communities() async throws {
+    @Test("The list of communities includes those of broadcasts, each once")
+    func communities() async throws {
         try await withBroadcasts { fixture in
             fixture.live.begin("cellist", in: "GarageCrew")
             try await fixture.nextRound()
@@ -186,13 +206,15 @@ import Wire
             let list = try await fixture.ann.ask(.get, "/broadcasts/communities").json["communities"].array
 
             let names = list.compactMap { $0["name"].string }
-            #expect(names.contains("GarageCrew") && names.contains("TalentShow") && names.contains("lgbt"))
+            #expect(names.contains("GarageCrew"))
+            #expect(names.contains("TalentShow"))
+            #expect(names.contains("lgbt"))
             #expect(Set(names.map { $0.lowercased() }).count == names.count)
             #expect(list.first { $0["name"].string == "GarageCrew" }?["icon"].string?.hasPrefix("http") == true)
         }
     }
 
-    @Test("An administrator's changes of the list are effective in every instance")
+    @Test("An administrator's changes of the list take effect on every instance")
     func officialCommunities() async throws {
         try await withBroadcasts { fixture in
             let admin = try await fixture.administrator()
@@ -204,10 +226,13 @@ import Wire
                 let ann = try await TestUser(fixture.ann.id, at: other, fixture.keys)
                 let list = try await ann.ask(.get, "/broadcasts/communities").json["communities"].array
 
-                #expect(added.status == 200 && added.json["official"].bool == true)
+                #expect(added.status == 200)
+                #expect(added.json["official"].bool == true)
                 #expect(removed.status == 200)
-                #expect(again.status == 404 && again.problem?.code == "community_not_found")
-                #expect(malformed.status == 400 && malformed.problem?.field == "name")
+                #expect(again.status == 404)
+                #expect(again.problem?.code == "community_not_found")
+                #expect(malformed.status == 400)
+                #expect(malformed.problem?.field == "name")
                 #expect(list.first { $0["name"].string == "GardenTalk" }?["official"].bool == true)
                 #expect(list.first { $0["name"].string == "lgbt" }?["official"].bool == true)
                 #expect(!list.contains { $0["name"].string == "TalentShow" })
@@ -215,7 +240,7 @@ import Wire
         }
     }
 
-    @Test("A broadcast does not bring a removed community back")
+    @Test("A broadcast does not restore a removed community")
     func removedCommunity() async throws {
         try await withBroadcasts { fixture in
             let admin = try await fixture.administrator()
@@ -231,8 +256,8 @@ import Wire
         }
     }
 
-    @Test("Only administrators change the list of communities")
-    func communitiesNeedAnAdministrator() async throws {
+    @Test("Only administrators can change the list of communities")
+    func communitiesOfAdministrator() async throws {
         try await withBroadcasts { fixture in
             let added = try await fixture.ann.ask(.put, "/broadcasts/communities/GardenTalk")
             let removed = try await fixture.ann.ask(.delete, "/broadcasts/communities/pan")
@@ -260,7 +285,8 @@ import Wire
         }
     }
 
-    @Test func authentication() async throws {
+    @Test("Requests without credentials respond 403")
+    func authentication() async throws {
         try await withBroadcasts { fixture in
             for path in ["/broadcasts", "/broadcasts/communities", "/broadcasts/t3_x"] {
                 let answer = try await fixture.service.send(.get, path)
@@ -273,7 +299,7 @@ import Wire
 }
 
 extension BroadcastFixture {
-    /// One of the suite's own administrators.
+    /// Returns an administrator of Roost.
     fileprivate func administrator() async throws -> Administrator {
         let user = User.ID(application: RoostApplication.id, user: "root")
         return Administrator(id: user, token: try await keys.token(for: user, scope: "admin"), service: service)
@@ -285,7 +311,7 @@ extension BroadcastFixture {
         let service: TestService
     }
 
-    /// Waits until so many rounds after another have brought nothing.
+    /// Waits until a number of consecutive polls have failed.
     func waitForFailures(_ count: Int) async throws {
         try await eventually {
             let failures = try await service.database.pool.all(

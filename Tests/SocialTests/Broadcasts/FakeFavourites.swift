@@ -6,14 +6,14 @@ import Synchronization
 import TestSupport
 import Wire
 
-/// What social asks and tells of push, noted down; favourites are those that a test names.
+/// A fake of push that records requests, with favourites that a test sets.
 final class FakeFavourites: Transport {
     private struct State {
         var favourites: Set<String> = []
-        var isAway = false
+        var isUnavailable = false
         var events: [BroadcastLive] = []
         var imports: [SubscriptionImport] = []
-        /// Who came, by his own credential.
+        /// The credentials of the requests.
         var credentials: Set<String> = []
     }
 
@@ -24,10 +24,10 @@ final class FakeFavourites: Transport {
     var credentials: Set<String> { state.withLock { $0.credentials } }
 
     func setFavourites(_ names: Set<String>) { state.withLock { $0.favourites = names } }
-    func goOffline() { state.withLock { $0.isAway = true } }
+    func goOffline() { state.withLock { $0.isUnavailable = true } }
 
     func send(_ request: ServiceRequest) async throws -> ServiceResponse {
-        guard !state.withLock({ $0.isAway }) else { throw TransportFailure.notSent }
+        guard !state.withLock({ $0.isUnavailable }) else { throw TransportFailure.notSent }
         let path = String(request.path.prefix { $0 != "?" })
         let body = request.body ?? Data()
         switch path {
@@ -46,24 +46,24 @@ final class FakeFavourites: Transport {
             }
             return try answer(ImportedSubscriptions(added: added))
         case "/subscriptions":
-            note(request)
+            record(request)
             let favourites = state.withLock { $0.favourites.sorted() }
-            // Pages of one, so that all of them must be read.
+            // Each page has one item, so that the service must read all pages.
             let start = request.path.split(separator: "cursor=").dropFirst().first.flatMap { Int($0) } ?? 0
             let items = favourites.dropFirst(start).prefix(1).map { Subscription(broadcaster: $0) }
             return try answer(Page(items, next: start + 1 < favourites.count ? "\(start + 1)" : nil))
         default:
-            note(request)
+            record(request)
             let name = String(path.split(separator: "/").last ?? "")
             guard state.withLock({ $0.favourites.contains(name) }) else {
-                let problem = Problem(APIError(.notFound, "not_a_favourite", "it is none"), requestID: nil)
+                let problem = Problem(APIError(.notFound, "not_a_favourite", "not a favourite"), requestID: nil)
                 return ServiceResponse(status: 404, body: Data(problem.encoded()))
             }
             return try answer(Subscription(broadcaster: name))
         }
     }
 
-    private func note(_ request: ServiceRequest) {
+    private func record(_ request: ServiceRequest) {
         state.withLock { _ = $0.credentials.insert(request.headers[.authorization] ?? "") }
     }
 

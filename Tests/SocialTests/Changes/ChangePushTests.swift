@@ -9,7 +9,7 @@ import Wire
 @testable import SocialServer
 
 @Suite("Pushes of changes") struct ChangePushTests {
-    private func withPush(_ body: (Fixture, FakePush) async throws -> Void) async throws {
+    private func withPush(_ body: (SocialFixture, FakePush) async throws -> Void) async throws {
         let push = FakePush()
         try await withSocial(settings: ["PUSH_URL": "http://push"], peers: ["push": push.client]) { fixture in
             try await fixture.link(.facebook)
@@ -17,8 +17,8 @@ import Wire
         }
     }
 
-    /// Facebook says that something happened to an item of Ann's feed.
-    private func deliver(_ change: String, _ id: String, at time: Int, _ fixture: Fixture) async throws {
+    /// Delivers a webhook of Facebook about an item of Ana's feed.
+    private func deliver(_ change: String, _ id: String, at time: Int, _ fixture: SocialFixture) async throws {
         let answer = try await fixture.service.call("/webhooks/facebook", "id of ann \(change) \(id) \(time)")
         #expect(answer.status == 200)
     }
@@ -31,16 +31,17 @@ import Wire
 
             let request = try #require(push.taken.first)
             let data = try #require(request.data)
-            #expect(request.title == "Somebody · facebook" && request.body == "text of one")
+            #expect(request.title == "Someone · facebook")
+            #expect(request.body == "text of one")
             #expect(data["event"].string == "created")
             #expect(data["id"].string == "facebook:one")
             #expect(data["list"].string == "feed")
             #expect(data["item"]["text"].string == "text of one")
-            #expect(data["item"]["author"]["name"].string == "Somebody")
+            #expect(data["item"]["author"]["name"].string == "Someone")
         }
     }
 
-    @Test("No push of an item replaces the push of another")
+    @Test("The push of an item does not replace the push of another")
     func collapseKeys() async throws {
         try await withPush { fixture, push in
             try await fixture.publish(fixture.devices(of: fixture.ann, true), from: "push")
@@ -54,7 +55,7 @@ import Wire
             let alerts = keys("created").compactMap(\.self)
             #expect(Set(alerts).count == 2)
             #expect(alerts.allSatisfy { $0.utf8.count <= 64 })
-            // FCM keeps four collapse keys of a device, and more than four items may change.
+            // FCM keeps four collapse keys per device, and more than four items may change.
             #expect(keys("deleted") == [nil, nil])
         }
     }
@@ -68,7 +69,8 @@ import Wire
             try await push.waitForNotifications(2)
 
             let request = try #require(push.taken.first { $0.data?["event"].string == "deleted" })
-            #expect(request.title == nil && request.body == nil)
+            #expect(request.title == nil)
+            #expect(request.body == nil)
             #expect(request.data?["id"].string == "facebook:one")
             #expect(request.priority == .low)
         }
@@ -86,7 +88,7 @@ import Wire
         }
     }
 
-    @Test("An item that is too long for a push loses its parts, and not its id")
+    @Test("An item that is too long for a push loses long fields but keeps its id")
     func longItem() async throws {
         try await withPush { fixture, push in
             let network = fixture.networks[.mastodon]
@@ -109,7 +111,7 @@ import Wire
         }
     }
 
-    @Test("A sign-in that has ended is an event and a push, once")
+    @Test("Expired access is one event and one push")
     func reauthenticate() async throws {
         try await withPush { fixture, push in
             let network = fixture.networks[.twitter]
@@ -135,7 +137,7 @@ import Wire
             #expect(request.data?["event"].string == "reauthenticate")
             #expect(request.data?["network"].string == "twitter")
 
-            // Another sign-in that ends is another event.
+            // The next expired access is another event.
             try await fixture.ann.link(.twitter, "ann", #", "refresh_token": "r2", "expires_in": 100"#)
             _ = try await fixture.ann.read("/feed")
             try await push.waitForNotifications(2)

@@ -8,10 +8,10 @@ import Wire
 @testable import SocialServer
 
 @Suite("Private messages") struct MessageTests {
-    private func withMessages(_ body: (Fixture, MemoryNetwork, FakePush) async throws -> Void) async throws {
+    private func withMessages(_ body: (SocialFixture, MemoryNetwork, FakePush) async throws -> Void) async throws {
         let push = FakePush()
         try await withSocial(
-            settings: ["SOCIAL_POLLS_PER_HOUR": Fixture.pollsPerHour(1_000_000), "PUSH_URL": "http://push"],
+            settings: ["SOCIAL_POLLS_PER_HOUR": SocialFixture.pollsPerHour(1_000_000), "PUSH_URL": "http://push"],
             peers: ["push": push.client]
         ) { fixture in
             let network = fixture.networks[.facebook]
@@ -57,13 +57,13 @@ import Wire
         }
     }
 
-    @Test("Each of several messages between two polls is recorded, in their order")
+    @Test("Several messages between two polls are recorded in their order")
     func several() async throws {
         try await withMessages { fixture, network, _ in
             let messages = ["c", "b", "a"].enumerated().map { network.message($0.element, at: 9 - $0.offset) }
             network.fill(threadOf: "ann", messages + [network.message("old", at: 1)])
             try await fixture.polled(at: network, "threads ann")
-            // Another message of the same second as the newest.
+            // The new message has the same second as the previous one.
             network.fill(threadOf: "ann", [network.message("d", at: 9)] + messages)
             try await fixture.polled(at: network, "threads ann")
 
@@ -72,19 +72,19 @@ import Wire
         }
     }
 
-    @Test("A message by webhook carries the sender's name and the thread of the network")
+    @Test("A message by webhook has the sender's name and the network's thread")
     func sender() async throws {
         try await withMessages { fixture, _, _ in
             _ = try await fixture.service.call("/webhooks/facebook", "id of ann said new 7")
 
-            let told = try await fixture.rows(
+            let recorded = try await fixture.rows(
                 "SELECT concat_ws(' ', item #>> '{author,name}', item ->> 'thread') AS row FROM changes"
             )
-            #expect(told == ["Bo t1"])
+            #expect(recorded == ["Bo t1"])
         }
     }
 
-    @Test("A sender whom no thread names is replaced by the network's name")
+    @Test("A sender without a name is replaced by the network's name")
     func unknownSender() async throws {
         try await withMessages { fixture, network, push in
             network.lists.change { $0["ann/threads"]?[0].item.participants = [] }
@@ -97,7 +97,7 @@ import Wire
         }
     }
 
-    @Test("A thread whose messages cannot be read is told itself")
+    @Test("A thread whose messages cannot be read is recorded as updated")
     func unreadable() async throws {
         try await withMessages { fixture, network, _ in
             network.fill(threadOf: "ann", [network.message("new", at: 7)])
@@ -120,7 +120,7 @@ import Wire
     }
 }
 
-/// The networks' own shapes, in each version of their APIs.
+/// Messages in the formats of the networks' API versions.
 @Suite("Private messages of networks") struct NetworkMessageTests {
     @Test("The newest message of a thread has the thread's time", arguments: NetworkVariant.withMessages)
     func times(variant: NetworkVariant) async throws {
@@ -133,7 +133,8 @@ import Wire
             let messages = try await connector.messages(of: name, PageRequest(limit: 20), as: ana).items.map(\.item)
 
             #expect(messages.map(\.createdAt).max() == thread.createdAt)
-            #expect(messages.allSatisfy { $0.kind == .message && $0.id != thread.id })
+            #expect(messages.allSatisfy { $0.kind == .message })
+            #expect(messages.allSatisfy { $0.id != thread.id })
         }
     }
 
@@ -172,7 +173,7 @@ import Wire
     }
 }
 
-/// Networks that send a private message to a webhook, and list it for polls too.
+/// Networks that send a private message to a webhook and list it for polls.
 @Suite("Private messages by webhook and poll", .timeLimit(.minutes(2))) struct WebhookAndPollTests {
     private static let variants: [NetworkVariant] = [.twitter, .twitter2, .facebook, .instagram]
     private static let recorded = """
@@ -186,7 +187,7 @@ import Wire
                 try await fixture.registerWebhook(at: port)
                 try await fixture.link()
                 try await fixture.settled(.messages)
-                // Later than all other messages, and before the next poll.
+                // The message is newer than all others and arrives before the next poll.
                 fixture.clock.advance(by: 2)
                 try await fixture.sendMessage("one message", from: "eli", to: "ana")
                 try await eventually("recorded") { try await !fixture.rows(Self.recorded).isEmpty }

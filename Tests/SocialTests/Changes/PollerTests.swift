@@ -8,11 +8,11 @@ import Wire
 
 @testable import SocialServer
 
-/// What networks do not tell by themselves is found by looking.
-@Suite struct PollerTests {
-    private static let eager = ["SOCIAL_POLLS_PER_HOUR": Fixture.pollsPerHour(1_000_000)]
+@Suite("Polling") struct PollerTests {
+    private static let eager = ["SOCIAL_POLLS_PER_HOUR": SocialFixture.pollsPerHour(1_000_000)]
 
-    @Test func changes() async throws {
+    @Test("A poll records updated, created and deleted items")
+    func changes() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.twitter]
             network.fill("ann", times: [3, 2, 1])
@@ -28,14 +28,15 @@ import Wire
             try await fixture.polled(at: network, "feed ann")
             try await fixture.polled(at: network, "feed ann")
 
-            let told = try await fixture.rows("SELECT kind || ' ' || item_id AS row FROM changes ORDER BY number")
+            let recorded = try await fixture.rows("SELECT kind || ' ' || item_id AS row FROM changes ORDER BY number")
 
-            // The last of the page may have moved to the next.
-            #expect(told == ["updated twitter:ann-1", "created twitter:new", "deleted twitter:ann-0"])
+            // The last item of a page may have moved to the next page, so its absence is not a deletion.
+            #expect(recorded == ["updated twitter:ann-1", "created twitter:new", "deleted twitter:ann-0"])
         }
     }
 
-    @Test func push() async throws {
+    @Test("A new notification is pushed once, even if a response is lost")
+    func push() async throws {
         let push = FakePush()
         try await withSocial(
             settings: ["PUSH_URL": "http://push"].merging(Self.eager) { $1 },
@@ -56,7 +57,8 @@ import Wire
         }
     }
 
-    @Test func threadPush() async throws {
+    @Test("A new message in a thread is pushed unless the user wrote it")
+    func threadPush() async throws {
         let push = FakePush()
         try await withSocial(
             settings: ["PUSH_URL": "http://push"].merging(Self.eager) { $1 },
@@ -69,15 +71,15 @@ import Wire
                 thread.item.author = ItemAuthor(id: author, name: author)
                 return thread
             }
-            // There before the first look, which may come as soon as the account is linked.
-            network.lists.change { $0["ann/threads"] = [thread("of old", at: 1, by: "bob", unread: 1)] }
+            // The thread exists before the first poll, which may run as soon as the account is linked.
+            network.lists.change { $0["ann/threads"] = [thread("an old message", at: 1, by: "bob", unread: 1)] }
             try await fixture.link(.twitter)
             try await fixture.polled(at: network, "threads ann")
-            for said in [
+            for update in [
                 thread("are you there?", at: 2, by: "bob", unread: 2), thread("yes", at: 3, by: "id of ann", unread: 0),
                 thread("yes", at: 3, by: "id of ann", unread: 1), thread("well then", at: 4, by: "bob", unread: 1),
             ] {
-                network.lists.change { $0["ann/threads"] = [said] }
+                network.lists.change { $0["ann/threads"] = [update] }
                 try await fixture.polled(at: network, "threads ann")
             }
             try await push.waitForNotifications(2)
@@ -88,7 +90,8 @@ import Wire
         }
     }
 
-    @Test func longUserIDs() async throws {
+    @Test("Two users with long ids that share a prefix both receive the push")
+    func longUserIDs() async throws {
         let push = FakePush()
         let names = ["1", "2"].map { String(repeating: "a", count: 200) + $0 }
         try await withSocial(settings: ["PUSH_URL": "http://push"], peers: ["push": push.client]) { fixture in
@@ -105,9 +108,11 @@ import Wire
         }
     }
 
-    @Test func budget() async throws {
-        // Two looks at once, and another each half minute.
-        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": Fixture.pollsPerHour(0) + ",twitter=120"]) { fixture in
+    @Test("Polls stay within the hourly budget of the network")
+    func budget() async throws {
+        // The budget allows two polls at once, and another one every 30 seconds.
+        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": SocialFixture.pollsPerHour(0) + ",twitter=120"]) {
+            fixture in
             for index in 0..<10 {
                 let person = try await fixture.person("person \(index)")
                 try await person.link(.twitter, "token\(index)")
@@ -120,40 +125,44 @@ import Wire
 
             fixture.clock.advance(by: 60)
             try await eventually { polls() >= 4 }
-            // Nobody has looked oftener, though thirty lists are due.
-            let counted = try await fixture.rows("SELECT (polls < 1)::text AS row FROM poll_budgets")
+            // No other polls have run, although thirty lists are due.
+            let counted = try await fixture.rows("SELECT (looks < 1)::text AS row FROM poll_budgets")
 
             #expect(polls() == 4)
             #expect(counted == ["true"])
         }
     }
 
-    @Test func backoff() async throws {
+    @Test("An unchanged list is polled less and less often, and a changed one after 15 seconds")
+    func backoff() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.twitter]
             try await fixture.link(.twitter)
             for _ in 0..<4 { try await fixture.polled(at: network, "feed ann") }
-            let quiet = try await fixture.rows("SELECT round(pause)::text AS row FROM polled_lists WHERE list = 'feed'")
+            let unchanged = try await fixture.rows(
+                "SELECT round(pause)::text AS row FROM polled_lists WHERE list = 'feed'"
+            )
             network.fill("ann", times: [1])
             try await fixture.polled(at: network, "feed ann")
 
-            let lively = try await fixture.rows(
+            let changed = try await fixture.rows(
                 "SELECT round(pause)::text AS row FROM polled_lists WHERE list = 'feed'"
             )
 
-            #expect(Int(quiet[0]) ?? 0 >= 50)
-            #expect(lively == ["15"])
+            #expect(Int(unchanged[0]) ?? 0 >= 50)
+            #expect(changed == ["15"])
         }
     }
 
-    @Test func hangingPoll() async throws {
+    @Test("A hanging poll does not delay other polls")
+    func hangingPoll() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.twitter]
             network.behavior.change { $0.supported = [.feed] }
             try await fixture.link(.twitter)
             try await fixture.polled(at: network, "feed ann")
-            // What began to hang hangs on when the network is well again, and when it is given up too: a busy machine
-            // would not keep a bound on the time until the next look.
+            // The poll keeps hanging after the network has recovered, and even after it is canceled, because on a busy
+            // machine the time until the next poll has no bound.
             let hanging = AsyncSemaphore(capacity: 0)
             defer { hanging.leave() }
             network.behavior.change { $0.gate = { try await hanging.enter() } }
@@ -168,7 +177,8 @@ import Wire
         }
     }
 
-    @Test func accountBudget() async throws {
+    @Test("Polls use less than half of the remaining rate limit of an account")
+    func accountBudget() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.twitter]
             let end = fixture.clock.read().addingTimeInterval(1_900)
@@ -178,16 +188,17 @@ import Wire
             }
             try await fixture.link(.twitter)
 
-            // Four of the nine are ours, in the 1,900 seconds that are left of the window.
+            // Polls may use four of the nine requests in the remaining 1,900 seconds of the window.
             try await eventually { try await fixture.secondsUntilDue() == 475 }
 
-            // She is there, and may be looked for no sooner for that.
+            // The user's presence does not make the next poll earlier.
             try await fixture.pollSoon()
             #expect(try await fixture.secondsUntilDue() == 475)
         }
     }
 
-    @Test func minimumInterval() async throws {
+    @Test("A list of a present user is polled after 15 seconds, and not earlier")
+    func minimumInterval() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.twitter]
             network.behavior.change { $0.supported = [.feed] }
@@ -204,7 +215,8 @@ import Wire
         }
     }
 
-    @Test func retryAfter() async throws {
+    @Test("A list is not polled before its rate limit ends, even for a present user")
+    func retryAfter() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.twitter]
             network.behavior.change { $0.supported = [.feed] }
@@ -221,7 +233,8 @@ import Wire
         }
     }
 
-    @Test func unlinked() async throws {
+    @Test("Unlinking an account ends its polls")
+    func unlinked() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             try await fixture.link(.twitter)
             try await fixture.polled(at: fixture.networks[.twitter], "feed ann")
@@ -232,7 +245,8 @@ import Wire
         }
     }
 
-    @Test func unsupportedList() async throws {
+    @Test("A list that the network does not support is not polled")
+    func unsupportedList() async throws {
         try await withSocial(settings: Self.eager) { fixture in
             let network = fixture.networks[.facebook]
             network.behavior.change { $0.supported = [.messages] }
@@ -249,13 +263,13 @@ import Wire
     }
 }
 
-extension Fixture {
-    /// Ann is there: whoever opens a stream has all his lists looked at soon.
+extension SocialFixture {
+    /// Makes Ana's lists due soon, like opening a stream does.
     fileprivate func pollSoon() async throws {
         try await PollStore(db: service.database.pool).pollSoon(ann.id, now: clock.read(), pause: Poller.pause)
     }
 
-    /// From now until the next look at the only list there is.
+    /// Returns the seconds until the next poll of the only list.
     func secondsUntilDue() async throws -> Int {
         let now = Timestamp.string(from: clock.read())
         let found = try await rows(
@@ -267,24 +281,24 @@ extension Fixture {
         return Int(found.first ?? "") ?? -1
     }
 
-    /// Goes on until one more look was taken, and what it saw is written down.
+    /// Advances the clock and waits until another poll has run and is recorded.
     func polled(at network: MemoryNetwork, _ what: String) async throws {
-        let word = what.prefix { $0 != " " }
-        let list = word == "threads" ? "messages" : String(word)
-        // The first look comes by itself: one that is under way when the clock is put on would be taken for the next.
+        let request = what.prefix { $0 != " " }
+        let list = request == "threads" ? "messages" : String(request)
+        // A first poll that is still running when the clock advances would be taken for the next one.
         try await settled(list)
         let before = network.asked.value.count { $0 == what }
         clock.advance(by: 1_000)
-        try await eventually(within: .seconds(30), "looked at") { network.asked.value.count { $0 == what } > before }
+        try await eventually(within: .seconds(30), "polled") { network.asked.value.count { $0 == what } > before }
         try await settled(list)
     }
 
-    /// Waits until the only list of that kind is neither due nor looked at.
+    /// Waits until the only list of that kind is neither due nor being polled.
     func settled(_ list: String) async throws {
         let now = Timestamp.string(from: clock.read())
         let end = Timestamp.string(from: clock.read().addingTimeInterval(60))
-        // A look is put off only when all else of it is done; until then it is claimed for a minute.
-        try await eventually(within: .seconds(30), "put off") {
+        // A poll sets the next time as its last step; until then the list is claimed for a minute.
+        try await eventually(within: .seconds(30), "rescheduled") {
             try await rows(
                 """
                 SELECT list AS row FROM polled_lists WHERE list = '\(list)' AND due_at > timestamptz '\(now)'

@@ -9,7 +9,7 @@ import Wire
 @testable import SocialServer
 
 @Suite("Polling of present users") struct PresenceTests {
-    private static let eager = ["SOCIAL_POLLS_PER_HOUR": Fixture.pollsPerHour(1_000_000)]
+    private static let eager = ["SOCIAL_POLLS_PER_HOUR": SocialFixture.pollsPerHour(1_000_000)]
 
     @Test("Lists of a user with an open stream are polled every 15 seconds")
     func stream() async throws {
@@ -84,8 +84,9 @@ import Wire
 
     @Test("A present user is polled no more often than the budget allows")
     func budget() async throws {
-        // One poll at once, and another each minute.
-        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": Fixture.pollsPerHour(0) + ",twitter=60"]) { fixture in
+        // The budget allows one poll at once, and another one every minute.
+        try await withSocial(settings: ["SOCIAL_POLLS_PER_HOUR": SocialFixture.pollsPerHour(0) + ",twitter=60"]) {
+            fixture in
             try await fixture.linkFeed()
             try await fixture.publish(fixture.devices(of: fixture.ann, true), from: "push")
             let before = fixture.networks[.twitter].asked.value.count { $0 == "feed ann" }
@@ -101,8 +102,8 @@ import Wire
     }
 }
 
-extension Fixture {
-    /// Publishes an event to the service, as another service does.
+extension SocialFixture {
+    /// Publishes an event to the service like another service does.
     func publish<Content: EventContent>(_ content: Content, from publisher: String) async throws {
         let json = try WireJSON.encoder().encode(content)
         let event = Event(
@@ -119,7 +120,7 @@ extension Fixture {
         DevicesChanged(applicationId: person.id.application, userId: person.id.user, hasDevice: hasDevice)
     }
 
-    /// Links Ann's Twitter account, of which only the feed is polled, and waits for the first poll.
+    /// Links Ana's Twitter account, of which only the feed is polled, and waits for the first poll.
     fileprivate func linkFeed() async throws {
         networks[.twitter].behavior.change { $0.supported = [.feed] }
         try await link(.twitter)
@@ -131,7 +132,7 @@ extension Fixture {
         for _ in 0..<4 { try await poll(after: 1_000) }
     }
 
-    /// Lets time pass and waits for one more poll of Ann's feed.
+    /// Advances the clock and waits for another poll of Ana's feed.
     fileprivate func poll(after seconds: TimeInterval) async throws {
         let network = networks[.twitter]
         try await settled("feed")

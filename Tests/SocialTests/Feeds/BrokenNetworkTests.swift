@@ -6,9 +6,9 @@ import Wire
 
 @testable import SocialServer
 
-/// Networks that fail, lie or give nothing: left alone for as long as it takes, and in nobody's way.
-@Suite struct BrokenNetworkTests {
-    @Test func circuitBreaker() async throws {
+@Suite("Failing networks") struct BrokenNetworkTests {
+    @Test("The circuit breaker stops requests to a failing network until it recovers")
+    func circuitBreaker() async throws {
         try await withSocial { fixture in
             try await fixture.ann.link(.facebook, "ann")
             let network = fixture.networks[.facebook]
@@ -25,7 +25,8 @@ import Wire
         }
     }
 
-    @Test func longRetryAfter() async throws {
+    @Test("A rate limit without a plausible end is retried after the longest wait")
+    func longRetryAfter() async throws {
         try await withSocial { fixture in
             try await fixture.ann.link(.twitter, "ann")
             let network = fixture.networks[.twitter]
@@ -43,23 +44,25 @@ import Wire
         }
     }
 
-    @Test(arguments: [1e300, -1e300, .infinity, .nan])
+    @Test("An invalid end of a rate limit is ignored", arguments: [1e300, -1e300, .infinity, .nan])
     func invalidRetryAfter(seconds: Double) async throws {
         try await withSocial { fixture in
             try await fixture.ann.link(.twitter, "ann")
             let network = fixture.networks[.twitter]
             let until = Date(timeIntervalSince1970: seconds)
             network.behavior.change { $0.failure = { NetworkError(.rateLimited(until: until), "slow down") } }
-            let told = try await fixture.ann.read("/feed")
+            let limited = try await fixture.ann.read("/feed")
             network.behavior.change { $0.failure = nil }
             fixture.clock.advance(by: 61)
 
-            #expect(told.meta.networks[.twitter]?.code == 429 && told.meta.networks[.twitter]?.retryAt == nil)
+            #expect(limited.meta.networks[.twitter]?.code == 429)
+            #expect(limited.meta.networks[.twitter]?.retryAt == nil)
             #expect(try await fixture.ann.read("/feed").meta.networks[.twitter] == .ok)
         }
     }
 
-    @Test func emptyPages() async throws {
+    @Test("A network that repeats an empty page does not block the scroll")
+    func emptyPages() async throws {
         try await withSocial { fixture in
             try await fixture.link(.facebook, .twitter)
             fixture.networks[.facebook].fill("ann", times: [2, 1])
@@ -76,7 +79,7 @@ import Wire
                 (cursor, pages) = (page.meta.next, pages + 1)
             } while cursor != nil && pages < 10
 
-            // The newest page of the one, and all of the other; then it is believed that there is no more.
+            // The scroll has the newest page of Twitter and all of Facebook, and then ends.
             #expect(items == ["ann-0", "ann-0", "ann-1"])
             #expect(cursor == nil)
         }

@@ -6,12 +6,11 @@ import Wire
 
 @testable import SocialServer
 
-/// Whatever the lists, pages and failures: a scroll gives everything that was there, in order and once.
-@Suite struct ScrollPropertyTests {
-    /// So many of them: `SCROLL_SEEDS` for more.
+@Suite("Random scrolls") struct ScrollPropertyTests {
+    /// The seeds; `SCROLL_SEEDS` sets another number.
     private static let seeds = 0..<(Int(ProcessInfo.processInfo.environment["SCROLL_SEEDS"] ?? "") ?? 24)
 
-    @Test(arguments: seeds)
+    @Test("A scroll returns every item once and in order, despite failures and empty pages", arguments: seeds)
     func completeness(seed: Int) async throws {
         try await withSocial { fixture in
             for round in 0..<6 {
@@ -21,7 +20,8 @@ import Wire
         }
     }
 
-    @Test func longScroll() async throws {
+    @Test("A scroll of 10,000 items has short cursors and requests each page once")
+    func longScroll() async throws {
         try await withSocial { fixture in
             for network in fixture.networks.all {
                 network.fill("ann", times: (0..<2_000).map { -7 * $0 }, named: network.network.rawValue)
@@ -38,18 +38,18 @@ import Wire
             } while cursor != nil
 
             #expect(count == 10_000)
-            // Of five networks; it has to fit into an address.
+            // The cursor covers five networks and has to fit into a URL.
             #expect(longest < 3_000)
-            // Each page of a network is asked for once; what is left of it is kept.
+            // Each page of a network is requested once, because unused items are cached.
             let asked = fixture.networks.all.map { $0.asked.value.count }
             #expect(asked.allSatisfy { $0 <= 22 }, "\(asked)")
         }
     }
 }
 
-/// One scroll over networks whose lists and moods are chance's.
+/// A scroll over networks with random lists and behavior.
 private struct RandomScroll {
-    private let fixture: Fixture
+    private let fixture: SocialFixture
     private let name: String
     private var random: SeededGenerator
     private var expected: Set<ItemID> = []
@@ -57,7 +57,7 @@ private struct RandomScroll {
     private let isFailing: Bool
     private let isGrowing: Bool
 
-    init(_ fixture: Fixture, seed: UInt64) {
+    init(_ fixture: SocialFixture, seed: UInt64) {
         self.fixture = fixture
         name = "scroll-\(seed)"
         random = SeededGenerator(seed: seed)
@@ -70,7 +70,7 @@ private struct RandomScroll {
         let meta = Dictionary(uniqueKeysWithValues: fixture.networks.all.map { ($0.network, name) })
         var (cursor, pages) = (String?.none, 0)
         repeat {
-            // Well again after a while, whatever the circuits think of it.
+            // Failures end after a while, even if circuits are still open.
             if pages == 25 { for network in fixture.networks.all { network.behavior.change { $0.failure = nil } } }
             let limit = Int.random(in: 1...30, using: &random)
             let path = cursor == nil ? "/feed" : "/scroll/feed"
@@ -83,13 +83,13 @@ private struct RandomScroll {
             fixture.clock.advance(by: 100)
             if isGrowing, pages < 20 { grow() }
         } while cursor != nil && pages < 500
-        #expect(cursor == nil, "a scroll ends: \(name)")
+        #expect(cursor == nil, "the scroll must end: \(name)")
         checkAll()
     }
 
     private mutating func prepare(_ network: MemoryNetwork) {
         let count = Int.random(in: 0...60, using: &random)
-        // Few moments for many items, so that some fall together.
+        // There are fewer times than items, so some items have equal times.
         let times = (0..<count).map { _ in Int.random(in: 0...200, using: &random) }.sorted(by: >)
         network.fill(name, times: times)
         expected.formUnion((network.lists.value[name] ?? []).map(\.item.id))
@@ -106,14 +106,14 @@ private struct RandomScroll {
     private static func failure(_ chance: Int) -> (any Error)? {
         guard chance > Int.random(in: 0..<100) else { return nil }
         return switch Int.random(in: 0..<4) {
-        case 0: NetworkError(.transient, "it is not well")
+        case 0: NetworkError(.transient, "unavailable")
         case 1: NetworkError(.rateLimited(until: nil), "too much")
         case 2: NetworkHTTPFailure.noAnswer("cut off")
         default: DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "an HTML page"))
         }
     }
 
-    /// Somebody posts, newer than all there is.
+    /// Adds an item that is newer than all others.
     private mutating func grow() {
         guard let network = fixture.networks.all.randomElement(using: &random) else { return }
         network.lists.change { lists in
@@ -122,10 +122,9 @@ private struct RandomScroll {
         }
     }
 
-    /// Within a page always the newest first, of what was there when the scroll began.
+    /// Expects that the items of a page that existed when the scroll began are sorted, newest first.
     ///
-    /// What was posted meanwhile may have moved a list that is read by places so far that it is on a page that comes now;
-    /// it stands where it was found.
+    /// New items may shift a list that is read by offset, so they are ignored.
     private func check(_ items: [Item]) throws {
         let items = items.filter { !$0.id.native.contains("-new-") }
         #expect(zip(items, items.dropFirst()).allSatisfy { $0.createdAt >= $1.createdAt }, "\(name)")
@@ -133,10 +132,14 @@ private struct RandomScroll {
 
     private func checkAll() {
         let ids = given.map(\.id)
-        #expect(Set(ids).count == ids.count, "nothing twice: \(name)")
-        #expect(expected.subtracting(ids).isEmpty, "nothing is skipped: \(name) \(expected.subtracting(ids))")
-        if !isGrowing { #expect(ids.count == expected.count, "nothing else: \(name)") }
+        #expect(Set(ids).count == ids.count, "no item may be repeated: \(name)")
+        let skipped = expected.subtracting(ids)
+        #expect(skipped.isEmpty, "no item may be skipped: \(name) \(skipped)")
+        if !isGrowing { #expect(ids.count == expected.count, "no other item may appear: \(name)") }
         guard !isFailing, !isGrowing else { return }
-        #expect(zip(given, given.dropFirst()).allSatisfy { $0.createdAt >= $1.createdAt }, "in order: \(name)")
+        #expect(
+            zip(given, given.dropFirst()).allSatisfy { $0.createdAt >= $1.createdAt },
+            "items must be sorted: \(name)"
+        )
     }
 }

@@ -10,8 +10,8 @@ import Wire
 
 @testable import SocialServer
 
-/// Linking by the AT Protocol's own pages, at a server that takes no proof that is not good.
-@Suite(.timeLimit(.minutes(2))) struct BlueskyOAuthTests {
+/// Linking with the OAuth of the AT Protocol, with a server that checks every proof.
+@Suite("Linking with Bluesky", .timeLimit(.minutes(2))) struct BlueskyOAuthTests {
     private static let request = AuthorizationRequest(
         callback: "http://127.0.0.1:8080/networks/bluesky/callback",
         state: "the-state",
@@ -19,7 +19,7 @@ import Wire
         id: "ana.sandbox.test"
     )
 
-    /// Goes to the page as that person, and comes back.
+    /// Agrees on the consent page as a user, and returns the fields of the callback.
     private func agree(_ page: String, as name: String, _ fixture: SandboxFixture) async throws -> [String: String] {
         let origin = try #require(HTTPOrigin(fixture.sandbox.url))
         let browser = OutsideHTTP(reach: .listed([origin]), connections: fixture.connections)
@@ -37,9 +37,9 @@ import Wire
         let bluesky = try #require(try await fixture.link(name, on: .bluesky).0 as? BlueskyConnector)
         var request = Self.request
         request.id = "\(name).sandbox.test"
-        let way = try await bluesky.authorize(request)
-        let query = try await agree(way.url, as: name, fixture)
-        let granted = try await bluesky.complete(query, of: way, for: request)
+        let authorization = try await bluesky.authorize(request)
+        let query = try await agree(authorization.url, as: name, fixture)
+        let granted = try await bluesky.complete(query, of: authorization, for: request)
         var account = SocialServer.NetworkAccount(
             owner: User.ID(application: "roost", user: name),
             id: granted.id,
@@ -51,15 +51,17 @@ import Wire
         return (bluesky, account)
     }
 
-    @Test func handle() async throws {
+    @Test("An account that is linked by its handle can read and publish")
+    func handle() async throws {
         try await withSandboxNetworks { fixture in
             let (bluesky, ana) = try await link("ana", fixture)
 
-            #expect(ana.id?.hasPrefix("did:plc:") == true && ana.username == "ana.sandbox.test")
+            #expect(ana.id?.hasPrefix("did:plc:") == true)
+            #expect(ana.username == "ana.sandbox.test")
             #expect(bluesky.accountCapabilities(of: ana).supported.isSuperset(of: [.feed, .messages, .text, .reply]))
             #expect(try await bluesky.feed(PageRequest(limit: 5), as: ana).items.isEmpty == false)
             #expect(try await bluesky.threads(PageRequest(), as: ana).items.isEmpty == false)
-            var post = NetworkPost.saying("By a key of my own", photos: [try await fixture.picture()])
+            var post = NetworkPost.saying("Signed by an own key", photos: [try await fixture.picture()])
             post.createdAt = Date()
             let prepared = try await bluesky.prepare(post, as: ana)
             let posted = try await bluesky.publish(post, prepared: prepared, as: ana)
@@ -67,29 +69,32 @@ import Wire
         }
     }
 
-    @Test func boundTokens() async throws {
+    @Test("Tokens cannot be used without their key")
+    func boundTokens() async throws {
         try await withSandboxNetworks { fixture in
             let (bluesky, ana) = try await link("ana", fixture)
-            var thief = ana
-            thief.tokens.others = ["dpop": DPoPKey().text]
+            var otherKey = ana
+            otherKey.tokens.others = ["dpop": DPoPKey().text]
             var bearer = ana
             bearer.tokens.others = nil
 
-            #expect(await failure { try await bluesky.feed(PageRequest(), as: thief) }?.kind == .auth)
+            #expect(await failure { try await bluesky.feed(PageRequest(), as: otherKey) }?.kind == .auth)
             #expect(await failure { try await bluesky.feed(PageRequest(), as: bearer) }?.kind == .auth)
-            #expect(await failure { try await bluesky.renew(thief) }?.kind == .auth)
+            #expect(await failure { try await bluesky.renew(otherKey) }?.kind == .auth)
             #expect(try await bluesky.feed(PageRequest(), as: ana).items.isEmpty == false)
         }
     }
 
-    @Test func renewal() async throws {
+    @Test("Renewed and revoked tokens can no longer be used")
+    func renewal() async throws {
         try await withSandboxNetworks { fixture in
             let (bluesky, ana) = try await link("ana", fixture)
             let fresh = try await bluesky.renew(ana)
             var renewed = ana
             renewed.tokens = ana.tokens.renewed(by: fresh)
 
-            #expect(fresh.access != ana.tokens.access && fresh.refresh != ana.tokens.refresh)
+            #expect(fresh.access != ana.tokens.access)
+            #expect(fresh.refresh != ana.tokens.refresh)
             #expect(renewed.tokens.others == ana.tokens.others)
             #expect(try await bluesky.feed(PageRequest(), as: renewed).items.isEmpty == false)
             #expect(await failure { try await bluesky.renew(ana) }?.kind == .auth)
@@ -101,15 +106,16 @@ import Wire
         }
     }
 
-    @Test func callbackChecks() async throws {
+    @Test("A callback with another issuer, user or code is rejected")
+    func callbackChecks() async throws {
         try await withSandboxNetworks { fixture in
             let bluesky = try #require(try await fixture.link("ana", on: .bluesky).0 as? BlueskyConnector)
             func outcome(as name: String, _ change: (inout [String: String]) -> Void) async throws -> NetworkError? {
-                let way = try await bluesky.authorize(Self.request)
-                var query = try await agree(way.url, as: name, fixture)
+                let authorization = try await bluesky.authorize(Self.request)
+                var query = try await agree(authorization.url, as: name, fixture)
                 change(&query)
                 let changed = query
-                return await failure { try await bluesky.complete(changed, of: way, for: Self.request) }
+                return await failure { try await bluesky.complete(changed, of: authorization, for: Self.request) }
             }
 
             #expect(try await outcome(as: "ana") { _ in } == nil)
@@ -121,20 +127,21 @@ import Wire
         }
     }
 
-    @Test func unknownHandle() async throws {
+    @Test("A handle that is unknown or malformed is rejected")
+    func unknownHandle() async throws {
         try await withSandboxNetworks { fixture in
             let bluesky = try #require(try await fixture.link("ana", on: .bluesky).0 as? BlueskyConnector)
-            func way(_ id: String) async -> NetworkError.Class? {
+            func errorKind(_ id: String) async -> NetworkError.Class? {
                 var request = Self.request
                 request.id = id
                 let changed = request
                 return await failure { try await bluesky.authorize(changed) }?.kind
             }
 
-            #expect(await way("nobody.sandbox.test") == .notFound)
-            #expect(await way("no handle") == .invalid)
-            #expect(await way("did:key:z6Mk") == .invalid)
-            #expect(await way("@Ana.Sandbox.test") == nil)
+            #expect(await errorKind("unknown.sandbox.test") == .notFound)
+            #expect(await errorKind("no handle") == .invalid)
+            #expect(await errorKind("did:key:z6Mk") == .invalid)
+            #expect(await errorKind("@Ana.Sandbox.test") == nil)
         }
     }
 }

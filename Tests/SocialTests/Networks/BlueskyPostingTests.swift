@@ -6,13 +6,14 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct BlueskyPostingTests {
+@Suite("Bluesky posts") struct BlueskyPostingTests {
     private let network = RecordedNetwork()
     private let ann = NetworkAccount.ann(id: "did:plc:me", NetworkTokens(access: "a.b.c", refresh: "r.e.f"))
     private var bluesky: BlueskyConnector { BlueskyConnector(ConnectorParts(network, "https://pds"), pause: noPause) }
     private let blob = #"{"$type":"blob","ref":{"$link":"bafkrei"},"mimeType":"image/jpeg","size":4}"#
 
-    @Test func post() async throws {
+    @Test("A post has its photo and the positions of links, mentions and hashtags")
+    func post() async throws {
         network.answer("POST https://pds/xrpc/com.atproto.repo.uploadBlob", 200, #"{"blob":\#(blob)}"#)
         network.answer("GET https://pds/xrpc/com.atproto.identity.resolveHandle", 200, #"{"did":"did:plc:bo"}"#)
         network.answer(
@@ -32,19 +33,19 @@ import Wire
 
         #expect(posted.id == "at://did:plc:me/app.bsky.feed.post/3k")
         #expect(posted.url == "https://bsky.app/profile/ann/post/3k")
-        #expect(
-            network.asked[0].header("content-type") == "image/jpeg"
-                && network.asked[0].body == OutgoingMedia.photo.bytes
-        )
+        #expect(network.asked[0].header("content-type") == "image/jpeg")
+        #expect(network.asked[0].body == OutgoingMedia.photo.bytes)
         let body = try #require(network.last?.json)
         let record = try #require(body["record"])
-        #expect(body["repo"]?.text == "did:plc:me" && body["collection"]?.text == "app.bsky.feed.post")
+        #expect(body["repo"]?.text == "did:plc:me")
+        #expect(body["collection"]?.text == "app.bsky.feed.post")
         #expect(record["createdAt"]?.text == Timestamp.string(from: testNow))
         let images = (record["embed"]?["images"]).list
         let image = try #require(images.first)
-        #expect(image["image"]?["ref"]?["$link"]?.text == "bafkrei" && image["alt"]?.text == "a cat")
+        #expect(image["image"]?["ref"]?["$link"]?.text == "bafkrei")
+        #expect(image["alt"]?.text == "a cat")
         #expect(image["aspectRatio"]?["width"]?.whole == 4)
-        // In bytes of UTF-8, and without the full stop behind the address.
+        // Positions are in bytes of UTF-8, without the full stop after the URL.
         let facets = record["facets"].list.map { facet in
             [facet["index"]?["byteStart"]?.whole, facet["index"]?["byteEnd"]?.whole]
         }
@@ -53,8 +54,8 @@ import Wire
         #expect(record["facets"].list[2]["features"].list.first?["did"]?.text == "did:plc:bo")
     }
 
-    /// So that a post whose outcome nobody knows can be asked for.
-    @Test func recordKey() async throws {
+    @Test("The record key follows from the post, so that a post with unknown outcome is found")
+    func recordKey() async throws {
         network.answer("POST https://pds/xrpc/com.atproto.repo.putRecord", 500)
         network.answer(
             "GET https://pds/xrpc/com.atproto.repo.getRecord",
@@ -72,9 +73,9 @@ import Wire
         let found = try await bluesky.find(post, prepared: nil, as: ann)
         let other = try await bluesky.find(.saying("hi"), prepared: nil, as: ann)
 
-        #expect(
-            unknown?.kind == .unknownOutcome && found?.id == "at://did:plc:me/app.bsky.feed.post/3k" && other == nil
-        )
+        #expect(unknown?.kind == .unknownOutcome)
+        #expect(found?.id == "at://did:plc:me/app.bsky.feed.post/3k")
+        #expect(other == nil)
         let keys = [
             network.asked[0].json?["rkey"]?.text, network.asked[1].query("rkey"), network.asked[2].query("rkey"),
         ]
@@ -82,7 +83,8 @@ import Wire
         #expect(try #require(keys[0]).wholeMatch(of: /[234567abcdefghij][234567abcdefghijklmnopqrstuvwxyz]{12}/) != nil)
     }
 
-    @Test func video() async throws {
+    @Test("A video is uploaded and its processing awaited")
+    func video() async throws {
         let vds = "https://pds/xrpc/app.bsky.video"
         network.answer("GET https://pds/xrpc/com.atproto.server.getServiceAuth", 200, #"{"token":"service"}"#)
         network.answer(
@@ -115,10 +117,12 @@ import Wire
             #"{"jobStatus":{"jobId":"j","state":"JOB_STATE_FAILED","error":"too long"}}"#
         )
         let failed = await failure { try await bluesky.prepare(.saying("", video: .video), as: ann) }
-        #expect(failed?.kind == .invalid && failed?.reason == "too long")
+        #expect(failed?.kind == .invalid)
+        #expect(failed?.reason == "too long")
     }
 
-    @Test func limits() async {
+    @Test("A post that exceeds a limit is rejected without a request")
+    func limits() async {
         var large = OutgoingMedia.photo
         large.bytes = ByteBuffer(repeating: 0, count: 976_001)
 
@@ -138,7 +142,8 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func like() async throws {
+    @Test("A like is published unless the post is liked already")
+    func like() async throws {
         let uri = "at://did:plc:asdf/app.bsky.feed.post/3jv3wdw2hkt25"
         let unliked = BlueskyShapes.post.replacing(#""like":"at://did:plc:me/app.bsky.feed.like/3k","#, with: "")
         network.answer("GET https://pds/xrpc/app.bsky.feed.getPosts", 200, #"{"posts":[\#(unliked)]}"#)
@@ -158,7 +163,8 @@ import Wire
         #expect(await failure { try await bluesky.like(uri, as: ann) }?.kind == .notFound)
     }
 
-    @Test func reply() async throws {
+    @Test("A reply is sent to its chat and found there")
+    func reply() async throws {
         network.answer(
             "POST https://pds/xrpc/chat.bsky.convo.sendMessage",
             200,
@@ -171,7 +177,8 @@ import Wire
         )
 
         #expect(try await bluesky.reply(.saying("ok", in: "3kx"), as: ann).id == "message/m3")
-        #expect(network.last?.json?["convoId"]?.text == "3kx" && network.last?.json?["message"]?["text"]?.text == "ok")
+        #expect(network.last?.json?["convoId"]?.text == "3kx")
+        #expect(network.last?.json?["message"]?["text"]?.text == "ok")
         #expect(try await bluesky.find(.saying("ok", in: "3kx"), as: ann)?.id == "message/m3")
     }
 }

@@ -5,8 +5,8 @@ import Wire
 
 @testable import SocialServer
 
-/// Shapes of the lexicons of 2026.
-@Suite struct BlueskyTests {
+/// Responses in the format of the lexicons of 2026.
+@Suite("Bluesky reads") struct BlueskyTests {
     private let network = RecordedNetwork()
     private let ann = NetworkAccount.ann(id: "did:plc:me", NetworkTokens(access: "a.b.c", refresh: "r.e.f"))
     private var bluesky: BlueskyConnector { BlueskyConnector(ConnectorParts(network, "https://pds"), pause: noPause) }
@@ -15,7 +15,8 @@ import Wire
         "ratelimit-policy": "3000;w=300",
     ]
 
-    @Test func timeline() async throws {
+    @Test("The timeline is read and paged over empty pages")
+    func timeline() async throws {
         network.answer(
             "GET https://pds/xrpc/app.bsky.feed.getTimeline",
             200,
@@ -30,10 +31,12 @@ import Wire
         let last = try await bluesky.feed(PageRequest(cursor: empty.next), as: ann)
 
         let repost = first.items[0].item
-        #expect(repost.kind == .repost && repost.author?.username == "dan.test")
+        #expect(repost.kind == .repost)
+        #expect(repost.author?.username == "dan.test")
         #expect(repost.id.native == "repost/did:plc:dan/at://did:plc:asdf/app.bsky.feed.post/3jv3wdw2hkt25")
         #expect(repost.createdAt == NetworkTime.date("2022-01-02T03:05:00.000Z"))
-        #expect(repost.text == "too cool" && repost.liked == true)
+        #expect(repost.text == "too cool")
+        #expect(repost.liked == true)
         #expect(repost.about?.author?.username == "alice.test")
         #expect(first.items[0].original == "at://did:plc:asdf/app.bsky.feed.post/3jv3wdw2hkt25")
         #expect(
@@ -53,7 +56,9 @@ import Wire
         #expect(repost.raw?["reason"] != nil)
 
         let quote = first.items[1].item
-        #expect(quote.kind == .quote && quote.about?.text == "quoted" && quote.liked == false)
+        #expect(quote.kind == .quote)
+        #expect(quote.about?.text == "quoted")
+        #expect(quote.liked == false)
         #expect(quote.media.map(\.kind) == [.video])
         #expect(
             first.budget
@@ -65,11 +70,16 @@ import Wire
                 )
         )
         #expect(network.asked.map { $0.query("cursor") } == [nil, "c1", "c2"])
-        #expect(empty.items.isEmpty && empty.next != nil && last.next == nil)
+        #expect(empty.items.isEmpty)
+        #expect(empty.next != nil)
+        #expect(last.next == nil)
     }
 
-    /// A page that leads to itself would be shown for ever; one with nothing on it may be better the next time.
-    @Test func repeatedCursor() async throws {
+    /// Such a page would otherwise be shown forever.
+    ///
+    /// An empty page that repeats its cursor may have items the next time.
+    @Test("A page with items that repeats its cursor is the last one")
+    func repeatedCursor() async throws {
         let path = "GET https://pds/xrpc/app.bsky.feed.getTimeline"
         network.answer(path, 200, #"{"cursor":"c1","feed":[]}"#)
         network.answer(path, 200, #"{"cursor":"c1","feed":[]}"#)
@@ -79,10 +89,14 @@ import Wire
         let second = try await bluesky.feed(PageRequest(cursor: first.next), as: ann)
         let third = try await bluesky.feed(PageRequest(cursor: second.next), as: ann)
 
-        #expect(first.next != nil && second.next != nil && third.items.count == 1 && third.next == nil)
+        #expect(first.next != nil)
+        #expect(second.next != nil)
+        #expect(third.items.count == 1)
+        #expect(third.next == nil)
     }
 
-    @Test func notifications() async throws {
+    @Test("Notifications have the kind of their reason")
+    func notifications() async throws {
         network.answer(
             "GET https://pds/xrpc/app.bsky.notification.listNotifications",
             200,
@@ -99,11 +113,13 @@ import Wire
         #expect(items.map(\.kind) == [.like, .reply, .other])
         #expect(items.map(\.unread) == [1, 0, 0])
         #expect(items[0].about?.id.native == "at://did:plc:me/app.bsky.feed.post/9")
-        #expect(items[1].text == "hey" && items[1].url == "https://bsky.app/profile/bo.test/post/2")
+        #expect(items[1].text == "hey")
+        #expect(items[1].url == "https://bsky.app/profile/bo.test/post/2")
         #expect(items[0].url == "https://bsky.app/profile/bo.test")
     }
 
-    @Test func chats() async throws {
+    @Test("Chats and their messages are read, without deleted messages")
+    func chats() async throws {
         network.answer(
             "GET https://pds/xrpc/chat.bsky.convo.listConvos",
             200,
@@ -125,19 +141,23 @@ import Wire
         let messages = try await bluesky.messages(of: "3kx", PageRequest(), as: ann).items.map(\.item)
 
         #expect(threads.map(\.thread) == ["3kx"] && threads[0].unread == 2 && threads[0].text == "hi")
-        #expect(threads[0].participants?.map(\.name) == ["Bo"] && threads[0].author?.name == "Bo")
+        #expect(threads[0].participants?.map(\.name) == ["Bo"])
+        #expect(threads[0].author?.name == "Bo")
         #expect(messages.map(\.text) == ["two"] && messages[0].thread == "3kx")
         #expect(network.asked.allSatisfy { $0.header("atproto-proxy") == "did:web:api.bsky.chat#bsky_chat" })
         #expect(network.asked[1].query("convoId") == "3kx")
     }
 
-    @Test(arguments: [
-        (400, "ExpiredToken", NetworkError.Class.auth), (401, "AuthMissing", .auth), (400, "InvalidToken", .auth),
-        (403, "AccountTakedown", .permission), (400, "InvalidConvo", .notFound), (400, "InvalidRequest", .invalid),
-        (404, "XRPCNotSupported", .unsupported), (413, "PayloadTooLarge", .invalid),
-        (502, "UpstreamFailure", .transient),
-        (429, "RateLimitExceeded", .rateLimited(until: Date(timeIntervalSince1970: 1_795_000_300))),
-    ])
+    @Test(
+        "An error response has the class of its name",
+        arguments: [
+            (400, "ExpiredToken", NetworkError.Class.auth), (401, "AuthMissing", .auth), (400, "InvalidToken", .auth),
+            (403, "AccountTakedown", .permission), (400, "InvalidConvo", .notFound), (400, "InvalidRequest", .invalid),
+            (404, "XRPCNotSupported", .unsupported), (413, "PayloadTooLarge", .invalid),
+            (502, "UpstreamFailure", .transient),
+            (429, "RateLimitExceeded", .rateLimited(until: Date(timeIntervalSince1970: 1_795_000_300))),
+        ]
+    )
     func errors(status: Int, code: String, kind: NetworkError.Class) async {
         let body = #"{"error":"\#(code)","message":"so it is"}"#
         network.answer("GET https://pds/xrpc/app.bsky.feed.getTimeline", status, body, Self.limits)
@@ -145,15 +165,16 @@ import Wire
         #expect(await failure { try await bluesky.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    /// An app password without access to chats is as good as ever for the rest.
-    @Test func appPasswordScope() async {
+    @Test("An app password without access to chats remains valid for the rest")
+    func appPasswordScope() async {
         let body = #"{"error":"InvalidToken","message":"Bad token method"}"#
         network.answer("GET https://pds/xrpc/chat.bsky.convo.listConvos", 400, body)
 
         #expect(await failure { try await bluesky.threads(PageRequest(), as: ann) }?.kind == .permission)
     }
 
-    @Test func session() async throws {
+    @Test("An app password is exchanged for a session, which is renewed and revoked")
+    func session() async throws {
         let access = BlueskyShapes.jwt(#"{"scope":"com.atproto.appPass","exp":1795007200}"#)
         network.answer(
             "POST https://pds/xrpc/com.atproto.server.createSession",
@@ -178,15 +199,20 @@ import Wire
         let over = await failure { try await bluesky.renew(.ann(tokens)) }
         try await bluesky.revoke(.ann(renewed))
 
-        #expect(identity.id == "did:plc:me" && identity.details["pds"] == "https://shiitake.host")
+        #expect(identity.id == "did:plc:me")
+        #expect(identity.details["pds"] == "https://shiitake.host")
         #expect(tokens.expiresAt == Date(timeIntervalSince1970: 1_795_007_200))
         #expect(network.asked[0].json?["identifier"]?.text == "me.test")
         #expect(network.asked[0].json?["password"]?.text == "abcd-efgh-ijkl-mnop")
-        #expect(network.asked[1].header("authorization") == "Bearer r.1.x" && network.asked[1].body == nil)
-        #expect(renewed.refresh == "r.2.x" && over?.kind == .auth)
+        #expect(network.asked[1].header("authorization") == "Bearer r.1.x")
+        #expect(network.asked[1].body == nil)
+        #expect(renewed.refresh == "r.2.x")
+        #expect(over?.kind == .auth)
         #expect(network.asked[3].header("authorization") == "Bearer r.2.x")
         let supported = bluesky.accountCapabilities(of: .ann(tokens)).supported
-        #expect(supported.contains(.text) && !supported.contains(.messages) && !supported.contains(.reply))
+        #expect(supported.contains(.text))
+        #expect(!supported.contains(.messages))
+        #expect(!supported.contains(.reply))
         #expect(bluesky.accountCapabilities(of: ann).supported.contains(.reply))
     }
 }

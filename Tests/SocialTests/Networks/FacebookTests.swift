@@ -6,7 +6,7 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct FacebookTests {
+@Suite("Facebook") struct FacebookTests {
     private let network = RecordedNetwork(hosts: ["f"])
     private let page = NetworkAccount.ann(id: "546", NetworkTokens(access: "ACCESS-TOKEN"))
     private var facebook: FacebookConnector { connector([:]) }
@@ -18,7 +18,8 @@ import Wire
         return FacebookConnector(parts, pause: noPause)
     }
 
-    @Test func pageFeed() async throws {
+    @Test("A page's feed is read and paged, without tokens in cursors")
+    func pageFeed() async throws {
         let usage = [
             "x-business-use-case-usage":
                 #"{"546":[{"type":"pages","call_count":95,"total_cputime":20,"total_time":20,"estimated_time_to_regain_access":19}]}"#
@@ -42,8 +43,10 @@ import Wire
         let second = try await facebook.feed(PageRequest(cursor: first.next), as: page)
 
         let post = first.items[0].item
-        #expect(post.id.native == "546349135390552_1116689038356556" && post.text == "Hello fans")
-        #expect(post.author?.name == "Acme" && post.stats.likes == 2)
+        #expect(post.id.native == "546349135390552_1116689038356556")
+        #expect(post.text == "Hello fans")
+        #expect(post.author?.name == "Acme")
+        #expect(post.stats.likes == 2)
         #expect(post.location == ItemLocation(latitude: 37.72, longitude: -122.49, name: "Lake Merced"))
         #expect(
             post.media == [
@@ -62,12 +65,15 @@ import Wire
                 == Budget(scope: .account, limit: 100, remaining: 5, resetAt: testNow.addingTimeInterval(1_140))
         )
         #expect(second.budget == Budget(scope: .application, limit: 100, remaining: 72))
-        // No token travels in a cursor, and no page is on another host.
+        // A cursor contains no token, and a next page on another host is ignored.
         let kept = String(decoding: try JSONEncoder().encode(first.next), as: UTF8.self)
-        #expect(!kept.contains("SECRET") && second.next == nil)
+        #expect(!kept.contains("SECRET"))
+        #expect(second.next == nil)
         let followed = try #require(network.last)
-        #expect(followed.query("until") == "1624385168" && followed.query("__paging_token") == "abc")
-        #expect(followed.query("access_token") == nil && followed.header("authorization") == "Bearer ACCESS-TOKEN")
+        #expect(followed.query("until") == "1624385168")
+        #expect(followed.query("__paging_token") == "abc")
+        #expect(followed.query("access_token") == nil)
+        #expect(followed.header("authorization") == "Bearer ACCESS-TOKEN")
         #expect(followed.query("appsecret_proof") == "b83939c7bf13645e5fe9c5bc9e776d5ed986cfe28b7a2ab1b5a8aa24d456a1c7")
         #expect(followed.query("fields")?.hasPrefix("id,from,message") == true)
         let forged = try NetworkCursor(["next": "https://evil/steal"])
@@ -75,7 +81,8 @@ import Wire
         #expect(network.asked.count == 2)
     }
 
-    @Test func personalAPI() async throws {
+    @Test("The personal API of 2015 reads the feed, messages and notifications")
+    func personalAPI() async throws {
         network.answer(
             "GET https://f/v2.3/me/home",
             200,
@@ -103,16 +110,22 @@ import Wire
         let messages = try await personal.messages(of: "1377", PageRequest(), as: ryan)
         let notes = try await personal.notifications(PageRequest(), as: ryan).items.map(\.item)
 
-        #expect(home[0].text == "Alice was here" && home[0].media.map(\.kind) == [.video] && home[0].stats.likes == 4)
-        #expect(threads[0].text == "hey" && threads[0].participants?.map(\.name) == ["Alice"] && threads[0].unread == 1)
-        #expect(messages.items.map(\.item.text) == ["hey", "yo"] && messages.next != nil)
-        #expect(
-            notes[0].kind == .like && notes[0].text == "Alice likes your photo." && notes[0].about?.id.native == "222"
-        )
+        #expect(home[0].text == "Alice was here")
+        #expect(home[0].media.map(\.kind) == [.video])
+        #expect(home[0].stats.likes == 4)
+        #expect(threads[0].text == "hey")
+        #expect(threads[0].participants?.map(\.name) == ["Alice"])
+        #expect(threads[0].unread == 1)
+        #expect(messages.items.map(\.item.text) == ["hey", "yo"])
+        #expect(messages.next != nil)
+        #expect(notes[0].kind == .like)
+        #expect(notes[0].text == "Alice likes your photo.")
+        #expect(notes[0].about?.id.native == "222")
         #expect(await failure { try await facebook.notifications(PageRequest(), as: page) }?.kind == .unsupported)
     }
 
-    @Test func conversations() async throws {
+    @Test("Conversations of a page are read and replied to")
+    func conversations() async throws {
         network.answer(
             "GET https://f/v24.0/546/conversations",
             200,
@@ -134,7 +147,8 @@ import Wire
         let messages = try await facebook.messages(of: "t_58", PageRequest(), as: page).items.map(\.item)
         let replied = try await facebook.reply(.saying("hi", in: "t_58"), as: page)
 
-        #expect(threads[0].participants?.map(\.id) == ["271"] && threads[0].text == "hello")
+        #expect(threads[0].participants?.map(\.id) == ["271"])
+        #expect(threads[0].text == "hello")
         #expect(
             messages[0].media == [
                 ItemMedia(
@@ -146,16 +160,21 @@ import Wire
                 )
             ]
         )
-        #expect(replied.id == "m_2" && network.last?.json?["recipient"]?["id"]?.text == "271")
+        #expect(replied.id == "m_2")
+        #expect(network.last?.json?["recipient"]?["id"]?.text == "271")
         #expect(network.last?.json?["messaging_type"]?.text == "RESPONSE")
     }
 
-    @Test(arguments: [
-        (400, 190, 463, NetworkError.Class.auth), (400, 4, 0, .rateLimited(until: testNow.addingTimeInterval(3_600))),
-        (403, 80_001, 0, .rateLimited(until: testNow.addingTimeInterval(3_600))), (403, 200, 0, .permission),
-        (500, 2, 0, .transient), (400, 100, 0, .invalid), (400, 100, 33, .notFound), (400, 506, 0, .invalid),
-        (400, 12, 0, .unsupported), (400, 10, 2_018_278, .permission), (400, 1, 1_363_047, .transient),
-    ])
+    @Test(
+        "An error response has the class of its code",
+        arguments: [
+            (400, 190, 463, NetworkError.Class.auth),
+            (400, 4, 0, .rateLimited(until: testNow.addingTimeInterval(3_600))),
+            (403, 80_001, 0, .rateLimited(until: testNow.addingTimeInterval(3_600))), (403, 200, 0, .permission),
+            (500, 2, 0, .transient), (400, 100, 0, .invalid), (400, 100, 33, .notFound), (400, 506, 0, .invalid),
+            (400, 12, 0, .unsupported), (400, 10, 2_018_278, .permission), (400, 1, 1_363_047, .transient),
+        ]
+    )
     func errors(status: Int, code: Int, subcode: Int, kind: NetworkError.Class) async {
         let body =
             #"{"error":{"message":"so it is","type":"OAuthException","code":\#(code),"error_subcode":\#(subcode),"fbtrace_id":"A"}}"#
@@ -164,7 +183,8 @@ import Wire
         #expect(await failure { try await facebook.feed(PageRequest(), as: page) }?.kind == kind)
     }
 
-    @Test func post() async throws {
+    @Test("Posts with photos, videos and likes are published")
+    func post() async throws {
         network.answer("GET https://f/v24.0/search", 200, #"{"data":[{"id":"113785468632283","name":"Lake Merced"}]}"#)
         network.answer("POST https://f/v24.0/546/photos", 200, #"{"id":"222"}"#)
         network.answer("POST https://f/v24.0/546/feed", 200, #"{"id":"546_111"}"#)
@@ -191,7 +211,7 @@ import Wire
         #expect(try await facebook.like("546_9", as: page).id == "546_9")
     }
 
-    @Test("A location alone is posted with the place's name as message")
+    @Test("A location without text is published with the place's name as message")
     func locationAlone() async throws {
         network.answer("GET https://f/v24.0/search", 200, #"{"data":[{"id":"113785468632283","name":"Lake Merced"}]}"#)
         network.answer("POST https://f/v24.0/546/feed", 200, #"{"id":"546_111"}"#)
@@ -212,7 +232,7 @@ import Wire
         #expect(try await facebook.find(post, prepared: prepared, as: page)?.id == "546_111")
     }
 
-    @Test("A video, which has no place, names it in its description")
+    @Test("A video, which has no location field, has the place in its description")
     func videoWithLocation() async throws {
         network.answer("GET https://f/v24.0/search", 200, #"{"data":[{"id":"113785468632283","name":"Lake Merced"}]}"#)
         network.answer("POST https://f/v24.0/546/videos", 200, #"{"id":"333"}"#)
@@ -226,7 +246,7 @@ import Wire
     }
 
     @Test(
-        "A page is known by its own id and name and by those of the person who signed in",
+        "A page is identified by its own id and name and by those of the user who signed in",
         arguments: [
             ("10001", true), ("ann", true), ("546", true), ("acme", true), ("10002", false), ("Other page", false),
         ]
@@ -246,7 +266,8 @@ import Wire
         #expect(identity.matches(given) == isKnown)
     }
 
-    @Test func identify() async throws {
+    @Test("A user token is exchanged for the token of the page")
+    func identify() async throws {
         network.answer(
             "GET https://f/v24.0/oauth/access_token",
             200,
@@ -261,14 +282,16 @@ import Wire
 
         let identity = try await facebook.identify(.ann(id: "546", NetworkTokens(access: "short")))
 
-        #expect(identity.id == "546" && identity.name == "Acme")
+        #expect(identity.id == "546")
+        #expect(identity.name == "Acme")
         #expect(identity.tokens == NetworkTokens(access: "pages-own"))
         #expect(network.asked[1].header("authorization") == "Bearer long")
         #expect(network.asked[0].query("fb_exchange_token") == "short")
     }
 
-    /// The vectors of the documentation of webhooks, computed by another implementation.
-    @Test func webhookSignature() throws {
+    /// The values of the documentation of webhooks, computed by another implementation.
+    @Test("Webhook signatures and handshakes are checked")
+    func webhookSignature() throws {
         let body = ByteBuffer(string: #"{"object":"page"}"#)
         let good = "sha256=ae958d6f00b134dd32b95a9a76bedaaeb068c0949769358355023f7d1a0c580b"
         #expect(
@@ -291,28 +314,32 @@ import Wire
         }
     }
 
-    @Test func webhooks() throws {
+    @Test("Webhook deliveries of both API versions are read")
+    func webhooks() throws {
         let body = #"""
             {"object":"page","entry":[{"id":"546","time":1668765446,"changes":[{"field":"feed","value":{"item":"comment","verb":"add","post_id":"546_111","comment_id":"111_9","created_time":1668765446,"from":{"id":"271","name":"Ann"},"message":"nice"}},{"field":"feed","value":{"item":"post","verb":"remove","post_id":"546_110","from":{"id":"546"}}}],"messaging":[{"sender":{"id":"271"},"recipient":{"id":"546"},"timestamp":1668765446000,"message":{"mid":"m_1","text":"psst"}}]},
             {"uid":"212038","id":"212038","time":1446458400,"changed_fields":["feed"]}]}
             """#
         let signature = "sha256=\(Signatures.sha256(Data(body.utf8), key: "app-secret"))"
-        let told = try facebook.events(
+        let delivery = try facebook.events(
             of: WebhookDelivery(headers: ["x-hub-signature-256": signature], body: ByteBuffer(string: body))
         )
 
-        #expect(told.events.map(\.list) == [.messages, .notifications, .feed, .feed])
+        #expect(delivery.events.map(\.list) == [.messages, .notifications, .feed, .feed])
         #expect(
-            told.events[2].change == .deleted("546_110")
-                && told.events[3] == NetworkEvent(account: "212038", list: .feed, change: .ping)
+            delivery.events[2].change == .deleted("546_110")
+                && delivery.events[3] == NetworkEvent(account: "212038", list: .feed, change: .ping)
         )
-        guard case .created(let comment) = told.events[1].change, case .created(let message) = told.events[0].change
+        guard case .created(let comment) = delivery.events[1].change,
+            case .created(let message) = delivery.events[0].change
         else {
             throw NetworkError(.invalid, "not created")
         }
-        #expect(comment.item.kind == .comment && comment.item.about?.id.native == "546_111")
-        #expect(message.item.text == "psst" && message.item.thread == "271")
-        #expect(told.at == Date(timeIntervalSince1970: 1_668_765_446))
+        #expect(comment.item.kind == .comment)
+        #expect(comment.item.about?.id.native == "546_111")
+        #expect(message.item.text == "psst")
+        #expect(message.item.thread == "271")
+        #expect(delivery.at == Date(timeIntervalSince1970: 1_668_765_446))
     }
 }
 

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An instance of a user's choice that answers every request with the same bytes, again and again without end.
+/// An instance that responds to every request with the same bytes, repeated without end.
 final class HostileInstance: Sendable {
     private final class State: Sendable {
         let bytes = Atomic(0)
@@ -13,10 +13,10 @@ final class HostileInstance: Sendable {
     private let channel: any Channel
     private let state: State
 
-    /// Sends `piece` again and again; without end where `repetitions` is nil.
+    /// Sends `piece` repeatedly, and without end if `repetitions` is nil.
     private init(_ piece: String, repetitions: Int?) async throws {
         let state = State()
-        // Many at once, as a fast sender does.
+        // A block has many pieces, as a fast sender would send them.
         let times = max(1, 65_536 / piece.utf8.count)
         let block = ByteBuffer(string: String(repeating: piece, count: times))
         let blocks = repetitions.map { ($0 + times - 1) / times }
@@ -32,13 +32,13 @@ final class HostileInstance: Sendable {
 
     var place: String { "127.0.0.1:\(channel.localAddress?.port ?? 0)" }
     var url: String { "http://\(place)" }
-    /// How much of its bodies the system has taken.
+    /// The number of bytes of bodies that the system has accepted.
     var sent: Int { state.bytes.load(ordering: .relaxed) }
     var connections: Int { state.connections.load(ordering: .relaxed) }
-    /// How many connections take nothing more.
+    /// The number of connections that accept no more bytes.
     var waiting: Int { state.waiting.load(ordering: .relaxed) }
 
-    /// Runs `body` while the instance is there.
+    /// Runs `body` with the instance.
     static func run(
         sending piece: String,
         times repetitions: Int? = nil,
@@ -48,7 +48,7 @@ final class HostileInstance: Sendable {
         do {
             try await body(instance)
         } catch {
-            try? await instance.channel.close().get()  // Closed already is closed.
+            try? await instance.channel.close().get()  // The channel may be closed already.
             throw error
         }
         try await instance.channel.close().get()

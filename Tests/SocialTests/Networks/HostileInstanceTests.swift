@@ -6,7 +6,7 @@ import Testing
 
 @testable import SocialServer
 
-/// An instance of a user's choice sends what it likes, as fast as it likes.
+/// Users can link any instance, which may send anything at any speed.
 @Suite("Hostile instances") struct HostileInstanceTests {
     private static let megabyte = 1_048_576
 
@@ -20,14 +20,14 @@ import Testing
                 let error = await failure { try await Self.count(mastodon.events(as: ann)) }
 
                 #expect(error?.kind == .transient)
-                // The system's buffers and the client's; nothing else is in between.
+                // Only the buffers of the system and the client are in between.
                 #expect(instance.sent < 64 * Self.megabyte)
                 try await eventually("closed") { instance.connections == 0 }
             }
         }
     }
 
-    @Test("A slow reader holds an endless stream of events back")
+    @Test("A slow reader stops an endless stream of events")
     func backPressure() async throws {
         try await HostileInstance.run(sending: "event: delete\ndata: 7\n\n") { instance in
             try await Self.with(instance) { mastodon, ann in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A flood of events is read at the pace of a stream")
+    @Test("A flood of events is read at a limited rate")
     func pace() async throws {
         let waits = Shared<[Duration]>([])
         try await HostileInstance.run(sending: "event: delete\ndata: 7\n\n") { instance in
@@ -59,12 +59,12 @@ import Testing
                 for _ in 0..<10_000 { _ = try await events.next() }
             }
         }
-        // 10,000 events at sixteen a second, less what may come at once.
+        // The rate is 16 events per second after an initial burst.
         #expect(waits.value.reduce(.zero, +) > .seconds(300))
     }
 
-    @Test("An answer of more than a megabyte is not read")
-    func largeAnswer() async throws {
+    @Test("A response of more than a megabyte is not read")
+    func largeResponse() async throws {
         try await HostileInstance.run(sending: #"{"":0},"#, times: 600_000) { instance in
             try await Self.with(instance) { mastodon, ann in
                 let error = await failure { try await mastodon.feed(PageRequest(), as: ann) }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("A stream of one account goes on beside hostile ones of others")
+    @Test("A stream of one account continues beside hostile ones")
     func others() async throws {
         try await HostileInstance.run(sending: "\n") { hostile in
             try await HostileInstance.run(sending: "event: delete\ndata: 7\n\n", times: 2_000) { good in
@@ -89,7 +89,7 @@ import Testing
                             }
                         }
                     }
-                    try await eventually("under way") { hostile.sent > Self.megabyte }
+                    try await eventually("started") { hostile.sent > Self.megabyte }
                     try await Self.with(good) { mastodon, ann async throws in
                         #expect(try await Self.count(mastodon.events(as: ann)) >= 2_000)
                     }
@@ -99,20 +99,19 @@ import Testing
         }
     }
 
-    @Test("Reading is linear: a quarter of a megabyte of blank lines takes no time to speak of")
+    @Test("Reading a quarter of a megabyte of blank lines takes linear time")
     func linear() throws {
         var reader = EventStreamReader()
         let start = ContinuousClock.now
         let lines = ByteBuffer(repeating: UInt8(ascii: "\n"), count: EventStreamReader.limit)
         let events = try reader.feed(lines)
         #expect(events.isEmpty)
-        // Some 0.1 s of a debug build; the reader that removed each line from the front took minutes.
+        // A debug build takes about 0.1 s. A reader that removed each line from the front took minutes.
         #expect(ContinuousClock.now - start < .seconds(10))
         #expect(throws: NetworkError.self) { _ = try reader.feed(ByteBuffer(string: "\n")) }
     }
 
-    /// Events count against no limit on bytes, however many there are.
-    @Test("A stream with events may go on for ever")
+    @Test("A stream with events has no limit on its total size")
     func manyEvents() throws {
         var reader = EventStreamReader()
         let piece = ByteBuffer(string: String(repeating: ":\nevent: update\ndata: {}\n\n", count: 1_000))

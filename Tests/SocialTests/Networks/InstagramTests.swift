@@ -7,7 +7,7 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct InstagramTests {
+@Suite("Instagram") struct InstagramTests {
     private let network = RecordedNetwork(hosts: ["i"])
     private let ann = NetworkAccount.ann(id: "178", NetworkTokens(access: "t", expiresAt: .distantFuture))
     private var instagram: InstagramConnector { connector([:]) }
@@ -19,7 +19,8 @@ import Wire
         return InstagramConnector(parts, pause: noPause)
     }
 
-    @Test func feed() async throws {
+    @Test("The user's media are read and paged")
+    func feed() async throws {
         network.answer(
             "GET https://i/v24.0/me/media",
             200,
@@ -31,19 +32,22 @@ import Wire
         let end = try await instagram.feed(PageRequest(cursor: page.next), as: ann)
 
         let post = page.items[0].item
-        #expect(post.text == "hi" && post.author?.username == "acme" && post.stats == ItemStats(likes: 2, comments: 6))
+        #expect(post.text == "hi")
+        #expect(post.author?.username == "acme")
+        #expect(post.stats == ItemStats(likes: 2, comments: 6))
         #expect(
             post.media == [
                 ItemMedia(kind: .photo, url: "https://s/1.jpg"),
                 ItemMedia(kind: .video, url: "https://s/2.mp4", thumbnailUrl: "https://s/2.jpg"),
             ]
         )
-        #expect(
-            network.last?.query("after") == "QVFI2" && network.last?.query("access_token") == nil && end.next == nil
-        )
+        #expect(network.last?.query("after") == "QVFI2")
+        #expect(network.last?.query("access_token") == nil)
+        #expect(end.next == nil)
     }
 
-    @Test func v1Feed() async throws {
+    @Test("The feed of API v1 is read and paged with a signature")
+    func v1Feed() async throws {
         network.answer(
             "GET https://i/v1/users/self/feed",
             200,
@@ -56,16 +60,20 @@ import Wire
         let end = try await first.feed(PageRequest(cursor: page.next), as: ann)
 
         let post = page.items[0].item
-        #expect(post.id.native == "471425689728724453_404174490" && post.text == "#snowy" && post.author?.name == "Iri")
+        #expect(post.id.native == "471425689728724453_404174490")
+        #expect(post.text == "#snowy")
+        #expect(post.author?.name == "Iri")
         #expect(post.location == ItemLocation(latitude: 37.3, longitude: -122.5, name: "Le Truc"))
         #expect(
             post.media == [
                 ItemMedia(kind: .photo, url: "http://s/7.jpg", thumbnailUrl: "http://s/5.jpg", width: 612, height: 612)
             ]
         )
-        #expect(post.createdAt == Date(timeIntervalSince1970: 1_370_418_343) && post.stats.likes == 1)
+        #expect(post.createdAt == Date(timeIntervalSince1970: 1_370_418_343))
+        #expect(post.stats.likes == 1)
         #expect(page.budget == Budget(scope: .account, limit: 5_000, remaining: 4_999))
-        #expect(network.last?.query("max_id") == "471425689728724453_404174490" && end.next == nil)
+        #expect(network.last?.query("max_id") == "471425689728724453_404174490")
+        #expect(end.next == nil)
         #expect(
             network.asked[0].query("sig")
                 == InstagramConnector.signature(
@@ -76,8 +84,8 @@ import Wire
         )
     }
 
-    /// The vector of the network's documentation of secure requests.
-    @Test func signature() {
+    @Test("The request signature equals the documented one")
+    func signature() {
         #expect(
             InstagramConnector.signature(
                 "/users/self",
@@ -87,21 +95,27 @@ import Wire
         )
     }
 
-    @Test func v1Notifications() async throws {
+    @Test("Comments and likes of recent media are the notifications of API v1")
+    func v1Notifications() async throws {
         network.answer("GET https://i/v1/users/178/media/recent", 200, InstagramShapes.feed)
 
         let items = try await first.notifications(PageRequest(), as: ann).items.map(\.item)
 
         #expect(items.map(\.kind) == [.comment, .like])
-        #expect(items[0].text == "nice" && items[0].author?.username == "bo")
+        #expect(items[0].text == "nice")
+        #expect(items[0].author?.username == "bo")
         #expect(items.allSatisfy { $0.about?.id.native == "471425689728724453_404174490" })
     }
 
-    @Test(arguments: [
-        (400, "OAuthAccessTokenException", NetworkError.Class.auth), (403, "OAuthPermissionsException", .permission),
-        (429, "OAuthRateLimitException", .rateLimited(until: testNow.addingTimeInterval(900))),
-        (400, "APINotFoundError", .notFound), (400, "SomethingNew", .invalid),
-    ])
+    @Test(
+        "An error response of API v1 has the class of its type",
+        arguments: [
+            (400, "OAuthAccessTokenException", NetworkError.Class.auth),
+            (403, "OAuthPermissionsException", .permission),
+            (429, "OAuthRateLimitException", .rateLimited(until: testNow.addingTimeInterval(900))),
+            (400, "APINotFoundError", .notFound), (400, "SomethingNew", .invalid),
+        ]
+    )
     func v1Errors(status: Int, type: String, kind: NetworkError.Class) async {
         network.answer(
             "GET https://i/v1/users/self/feed",
@@ -112,7 +126,8 @@ import Wire
         #expect(await failure { try await first.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func photo() async throws {
+    @Test("A photo is published when its container is finished")
+    func photo() async throws {
         network.answer("POST https://i/v24.0/178/media", 200, #"{"id":"17889455560051444"}"#)
         network.answer("GET https://i/v24.0/17889455560051444", 200, #"{"status_code":"IN_PROGRESS"}"#)
         network.answer("GET https://i/v24.0/17889455560051444", 200, #"{"status_code":"FINISHED"}"#)
@@ -126,11 +141,10 @@ import Wire
         let posted = try await instagram.publish(post, prepared: prepared, as: ann)
 
         #expect(posted.id == "17920238422030506")
-        #expect(
-            network.asked[0].form("image_url") == "https://roost/media/x" && network.asked[0].form("caption") == "hi"
-        )
+        #expect(network.asked[0].form("image_url") == "https://roost/media/x")
+        #expect(network.asked[0].form("caption") == "hi")
         #expect(network.asked[3].form("creation_id") == "17889455560051444")
-        // Not published yet, says the container: then it surely is not.
+        // The container is finished but not published, so the post does not exist.
         #expect(try await instagram.find(post, prepared: prepared, as: ann) == nil)
     }
 
@@ -158,7 +172,8 @@ import Wire
         #expect(network.asked.filter { $0.form("video_url") != nil }.count == 1)
     }
 
-    @Test func limits() async {
+    @Test("A post that exceeds a limit is rejected without a request")
+    func limits() async {
         var tall = OutgoingMedia.photo
         tall.url = "https://roost/media/x"
         (tall.width, tall.height) = (100, 200)
@@ -175,7 +190,8 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func conversations() async throws {
+    @Test("Conversations are read and replied to")
+    func conversations() async throws {
         network.answer(
             "GET https://i/v24.0/me/conversations",
             200,
@@ -192,13 +208,16 @@ import Wire
         let threads = try await instagram.threads(PageRequest(), as: ann).items.map(\.item)
         let messages = try await instagram.messages(of: "aWdf", PageRequest(), as: ann).items.map(\.item)
 
-        #expect(threads[0].text == "hey" && threads[0].participants?.map(\.username) == ["bo"])
-        #expect(messages[0].author?.username == "bo" && messages[0].thread == "aWdf")
+        #expect(threads[0].text == "hey")
+        #expect(threads[0].participants?.map(\.username) == ["bo"])
+        #expect(messages[0].author?.username == "bo")
+        #expect(messages[0].thread == "aWdf")
         #expect(try await instagram.reply(.saying("ok", in: "aWdf"), as: ann).id == "m2")
         #expect(network.last?.json?["recipient"]?["id"]?.text == "9")
     }
 
-    @Test func tokens() async throws {
+    @Test("A code is exchanged for a long-lived token, which is renewed")
+    func tokens() async throws {
         network.answer(
             "POST https://i/oauth/access_token",
             200,
@@ -228,16 +247,19 @@ import Wire
         let renewed = try await instagram.renew(.ann(tokens))
         let over = await failure { try await instagram.renew(.ann(tokens)) }
 
-        #expect(network.asked[0].form("code") == "abc" && linked.id == "178")
+        #expect(network.asked[0].form("code") == "abc")
+        #expect(linked.id == "178")
         #expect(network.asked[1].query("access_token") == "short" && network.asked[3].query("access_token") == "long")
-        #expect(
-            identity.id == "178" && tokens.access == "long" && tokens.expiresAt == testNow.addingTimeInterval(5_183_944)
-        )
-        #expect(renewed.access == "longer" && over?.kind == .auth)
+        #expect(identity.id == "178")
+        #expect(tokens.access == "long")
+        #expect(tokens.expiresAt == testNow.addingTimeInterval(5_183_944))
+        #expect(renewed.access == "longer")
+        #expect(over?.kind == .auth)
     }
 
-    @Test func webhooks() throws {
-        func told(_ body: String, _ name: String, _ signature: String) throws -> [NetworkEvent] {
+    @Test("Signed webhook deliveries of both API versions are read")
+    func webhooks() throws {
+        func events(_ body: String, _ name: String, _ signature: String) throws -> [NetworkEvent] {
             try instagram.events(of: WebhookDelivery(headers: [name: signature], body: ByteBuffer(string: body))).events
         }
         let today =
@@ -245,16 +267,16 @@ import Wire
         let old =
             #"[{"changed_aspect":"media","object":"user","object_id":"1234","time":1297286541,"subscription_id":4,"data":{"media_id":"5"}}]"#
 
-        let events = try told(
+        let messages = try events(
             today,
             "x-hub-signature-256",
             "sha256=\(Signatures.sha256(Data(today.utf8), key: "app-secret"))"
         )
-        let pings = try told(old, "x-hub-signature", Signatures.sha1(Data(old.utf8), key: "app-secret"))
+        let pings = try events(old, "x-hub-signature", Signatures.sha1(Data(old.utf8), key: "app-secret"))
 
-        #expect(events.map(\.list) == [.messages, .notifications])
+        #expect(messages.map(\.list) == [.messages, .notifications])
         #expect(pings == [NetworkEvent(account: "1234", list: .feed, change: .ping)])
-        #expect(throws: NetworkError.self) { try told(old, "x-hub-signature", "") }
+        #expect(throws: NetworkError.self) { try events(old, "x-hub-signature", "") }
     }
 }
 

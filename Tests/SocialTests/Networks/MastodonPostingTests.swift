@@ -7,12 +7,13 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct MastodonPostingTests {
+@Suite("Mastodon posts") struct MastodonPostingTests {
     private let network = RecordedNetwork()
     private let ann = NetworkAccount.ann(id: "1", instance: "https://h")
     private var mastodon: MastodonConnector { MastodonConnector(ConnectorParts(network, ""), pause: noPause) }
 
-    @Test func media() async throws {
+    @Test("A post with photos waits for their processing and has an idempotency key")
+    func media() async throws {
         network.answer("POST https://h/api/v2/media", 200, #"{"id":"5","type":"image","url":"https://f/5"}"#)
         network.answer("POST https://h/api/v2/media", 202, #"{"id":"6","type":"image","url":null}"#)
         network.answer("GET https://h/api/v1/media/6", 206, #"{"id":"6","url":null}"#)
@@ -24,15 +25,17 @@ import Wire
         let posted = try await mastodon.publish(post, prepared: prepared, as: ann)
 
         #expect(posted == PublishedPost(id: "77", url: "https://h/@ann/77"))
-        let said = try #require(network.last)
-        #expect(said.json?["media_ids"] == .array([.string("5"), .string("6")]) && said.json?["status"]?.text == "hi")
-        #expect(said.header("idempotency-key") == post.key.uuidString.lowercased())
+        let sentRequest = try #require(network.last)
+        #expect(sentRequest.json?["media_ids"] == .array([.string("5"), .string("6")]))
+        #expect(sentRequest.json?["status"]?.text == "hi")
+        #expect(sentRequest.header("idempotency-key") == post.key.uuidString.lowercased())
         let sent = network.asked[0]
         #expect(sent.header("content-type")?.hasPrefix("multipart/form-data; boundary=") == true)
         #expect(sent.body?.readableBytesView.contains(0xFF) == true)
     }
 
-    @Test func limits() async {
+    @Test("A post that exceeds a limit is rejected without a request")
+    func limits() async {
         var long = NetworkPost.saying(String(repeating: "x", count: 501))
         let tooLong = await failure { try await mastodon.publish(long, prepared: nil, as: ann) }
         long.text = ""
@@ -40,11 +43,13 @@ import Wire
         long.video = .video
         let mixed = await failure { try await mastodon.prepare(long, as: ann) }
 
-        #expect(tooLong?.code == "text_too_long" && mixed?.code == "mixed_media")
+        #expect(tooLong?.code == "text_too_long")
+        #expect(mixed?.code == "mixed_media")
         #expect(network.asked.isEmpty)
     }
 
-    @Test func find() async throws {
+    @Test("A post with unknown outcome is found by its text and time")
+    func find() async throws {
         let statuses = """
             [\(MastodonShapes.direct("80", by: "1", "hello", at: "2025-01-01T00:00:00Z")),
             \(MastodonShapes.direct("81", by: "1", "hello &amp; <br>more", at: "2026-11-18T00:00:00Z"))]
@@ -65,7 +70,8 @@ import Wire
         }
     }
 
-    @Test func reply() async throws {
+    @Test("A reply is a direct status that mentions all participants")
+    func reply() async throws {
         network.answer("GET https://h/api/v1/statuses/9", 200, MastodonShapes.direct("9", by: "2", "two"))
         network.answer(
             "GET https://h/api/v1/statuses/9/context",
@@ -77,12 +83,14 @@ import Wire
         let posted = try await mastodon.reply(.saying("gladly", in: "9"), as: ann)
 
         #expect(posted.id == "11")
-        let said = try #require(network.last?.json)
-        #expect(said["status"]?.text == "@dan@far @bo gladly")
-        #expect(said["visibility"]?.text == "direct" && said["in_reply_to_id"]?.text == "10")
+        let sentRequest = try #require(network.last?.json)
+        #expect(sentRequest["status"]?.text == "@dan@far @bo gladly")
+        #expect(sentRequest["visibility"]?.text == "direct")
+        #expect(sentRequest["in_reply_to_id"]?.text == "10")
     }
 
-    @Test func findReply() async throws {
+    @Test("A reply with unknown outcome is found in its thread")
+    func findReply() async throws {
         for _ in 0..<2 {
             network.answer("GET https://h/api/v1/statuses/9", 200, MastodonShapes.direct("9", by: "2", "gladly"))
             network.answer(
@@ -99,7 +107,8 @@ import Wire
         #expect(try await mastodon.find(reply, as: ann) == nil)
     }
 
-    @Test func like() async throws {
+    @Test("A like is published")
+    func like() async throws {
         network.answer(
             "POST https://h/api/v1/statuses/9/favourite",
             200,

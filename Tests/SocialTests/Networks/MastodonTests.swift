@@ -6,8 +6,8 @@ import Wire
 
 @testable import SocialServer
 
-/// Shapes of Mastodon 4.7.3, as recorded.
-@Suite struct MastodonTests {
+/// Responses of Mastodon 4.7.3 in their recorded format.
+@Suite("Mastodon reads") struct MastodonTests {
     private let network = RecordedNetwork()
     private let ann = NetworkAccount.ann(id: "1", instance: "https://h")
     private var mastodon: MastodonConnector { MastodonConnector(ConnectorParts(network, ""), pause: noPause) }
@@ -16,7 +16,8 @@ import Wire
         "x-ratelimit-limit": "300", "x-ratelimit-remaining": "298", "x-ratelimit-reset": "2026-10-14T19:15:00.089597Z",
     ]
 
-    @Test func homeTimeline() async throws {
+    @Test("The home timeline is read and paged")
+    func homeTimeline() async throws {
         let link =
             #"<https://evil.example/api/v1/timelines/home?max_id=117>; rel="next", <https://h/x?min_id=118>; rel="prev""#
         network.answer(
@@ -32,7 +33,8 @@ import Wire
 
         let status = try #require(page.items.first).item
         #expect(status.id == ItemID(.mastodon, "117440841385040618"))
-        #expect(status.kind == .reply && status.about?.id.native == "99")
+        #expect(status.kind == .reply)
+        #expect(status.about?.id.native == "99")
         #expect(status.text == "careful\n\nToot! <3")
         #expect(
             status.author
@@ -60,13 +62,17 @@ import Wire
                 )
             ]
         )
-        #expect(status.raw?["blurhash"] == nil && status.raw?["media_attachments"] != nil)
+        #expect(status.raw?["blurhash"] == nil)
+        #expect(status.raw?["media_attachments"] != nil)
         #expect(page.items[0].original == "https://h/ap/users/1/statuses/117440841385040618")
 
         let boost = page.items[1].item
-        #expect(boost.id.native == "118" && boost.kind == .repost)
-        #expect(boost.author?.username == "bo" && boost.text == "original")
-        #expect(boost.about?.id.native == "90" && boost.about?.author?.username == "cara@far")
+        #expect(boost.id.native == "118")
+        #expect(boost.kind == .repost)
+        #expect(boost.author?.username == "bo")
+        #expect(boost.text == "original")
+        #expect(boost.about?.id.native == "90")
+        #expect(boost.about?.author?.username == "cara@far")
         #expect(boost.createdAt == NetworkTime.date("2026-10-14T19:00:00Z"))
         #expect(page.items[1].original == "https://far/s/90")
         #expect(
@@ -78,15 +84,17 @@ import Wire
                     resetAt: NetworkTime.date("2026-10-14T19:15:00.089597Z")
                 )
         )
-        // The next page is asked of the instance, whatever host its link names.
+        // The next page is requested from the instance, whatever host the link names.
         #expect(network.asked.map { $0.query("max_id") } == [nil, "117"])
         #expect(network.asked.map(\.name) == Array(repeating: "GET https://h/api/v1/timelines/home", count: 2))
         #expect(network.asked[0].query("limit") == "40")
         #expect(network.asked[0].header("authorization") == "Bearer token")
-        #expect(end.items.isEmpty && end.next == nil)
+        #expect(end.items.isEmpty)
+        #expect(end.next == nil)
     }
 
-    @Test func conversations() async throws {
+    @Test("Conversations are read as threads")
+    func conversations() async throws {
         network.answer(
             "GET https://h/api/v1/conversations",
             200,
@@ -97,13 +105,18 @@ import Wire
         let page = try await mastodon.threads(PageRequest(), as: ann)
 
         let thread = try #require(page.items.first).item
-        #expect(page.items.count == 1 && page.next != nil)
-        #expect(thread.kind == .thread && thread.id.native == "conversation/15" && thread.thread == "7")
-        #expect(thread.unread == 1 && thread.text == "psst")
+        #expect(page.items.count == 1)
+        #expect(page.next != nil)
+        #expect(thread.kind == .thread)
+        #expect(thread.id.native == "conversation/15")
+        #expect(thread.thread == "7")
+        #expect(thread.unread == 1)
+        #expect(thread.text == "psst")
         #expect(thread.participants == [ItemAuthor(id: "2", name: "bo", username: "bo")])
     }
 
-    @Test func messages() async throws {
+    @Test("The private statuses of a context are the messages of a thread")
+    func messages() async throws {
         for _ in 0..<2 {
             network.answer("GET https://h/api/v1/statuses/9", 200, MastodonShapes.direct("9", by: "2", "two"))
             network.answer(
@@ -120,11 +133,13 @@ import Wire
         let second = try await mastodon.messages(of: "9", PageRequest(cursor: first.next, limit: 2), as: ann)
 
         #expect(first.items.map(\.item.text) == ["three", "two"])
-        #expect(second.items.map(\.item.text) == ["one"] && second.next == nil)
-        #expect(first.items.allSatisfy { $0.item.kind == .message && $0.item.thread == "9" })
+        #expect(second.items.map(\.item.text) == ["one"])
+        #expect(second.next == nil)
+        #expect(first.items.allSatisfy { $0.item.kind == .message })
+        #expect(first.items.allSatisfy { $0.item.thread == "9" })
     }
 
-    @Test("A mention in a private message is no notification")
+    @Test("A mention in a private message is not a notification")
     func privateMention() async throws {
         let status = MastodonShapes.direct("9", by: "2", "psst")
         network.answer(
@@ -138,7 +153,8 @@ import Wire
         #expect(page.items.isEmpty)
     }
 
-    @Test func notifications() async throws {
+    @Test("Notifications have the kind of their type")
+    func notifications() async throws {
         let kinds = ["mention", "favourite", "reblog", "follow", "poll", "something.new"]
         let notes = kinds.enumerated().map { index, kind in
             let status =
@@ -152,12 +168,15 @@ import Wire
         let items = try await mastodon.notifications(PageRequest(), as: ann).items.map(\.item)
 
         #expect(items.map(\.kind) == [.mention, .like, .repost, .follow, .other, .other])
-        #expect(items[0].id.native == "notification/20" && items[0].about?.id.native == "9")
-        #expect(items[3].about == nil && items[3].text == "")
+        #expect(items[0].id.native == "notification/20")
+        #expect(items[0].about?.id.native == "9")
+        #expect(items[3].about == nil)
+        #expect(items[3].text == "")
         #expect(items.allSatisfy { $0.author?.username == "bo" })
     }
 
-    @Test func instanceLimits() async throws {
+    @Test("The limits of posts are those of the instance")
+    func instanceLimits() async throws {
         network.answer(
             "GET https://h/api/v1/accounts/verify_credentials",
             200,
@@ -167,29 +186,41 @@ import Wire
 
         let identity = try await mastodon.identify(ann)
 
-        #expect(identity.id == "1" && identity.username == "ann" && identity.name == "Ann")
+        #expect(identity.id == "1")
+        #expect(identity.username == "ann")
+        #expect(identity.name == "Ann")
         let limits = mastodon.accountCapabilities(of: .ann(details: identity.details)).limits
-        #expect(limits.text == 700 && limits.photos == 6 && limits.photoBytes == 1_000)
-        #expect(limits.photoTypes == ["image/png"] && limits.videoTypes == ["video/webm"])
+        #expect(limits.text == 700)
+        #expect(limits.photos == 6)
+        #expect(limits.photoBytes == 1_000)
+        #expect(limits.photoTypes == ["image/png"])
+        #expect(limits.videoTypes == ["video/webm"])
         #expect(mastodon.accountCapabilities(of: .ann()).limits.text == 500)
         #expect(identity.details["streaming"] == "wss://stream.h")
     }
 
-    @Test(arguments: [
-        (401, #"{"error":"The access token is invalid"}"#, NetworkError.Class.auth),
-        (403, #"{"error":"This action is outside the authorized scopes"}"#, .permission),
-        (404, #"{"error":"Record not found"}"#, .notFound), (422, #"{"error":"Validation failed"}"#, .invalid),
-        (503, #"{"error":"Remote data could not be fetched"}"#, .transient), (502, "<html></html>", .transient),
-        (206, "[]", .transient),
-        (429, #"{"error":"Too many requests"}"#, .rateLimited(until: NetworkTime.date("2026-10-14T19:15:00.089597Z"))),
-    ])
+    @Test(
+        "An error response has the class of its status",
+        arguments: [
+            (401, #"{"error":"The access token is invalid"}"#, NetworkError.Class.auth),
+            (403, #"{"error":"This action is outside the authorized scopes"}"#, .permission),
+            (404, #"{"error":"Record not found"}"#, .notFound), (422, #"{"error":"Validation failed"}"#, .invalid),
+            (503, #"{"error":"Remote data could not be fetched"}"#, .transient), (502, "<html></html>", .transient),
+            (206, "[]", .transient),
+            (
+                429, #"{"error":"Too many requests"}"#,
+                .rateLimited(until: NetworkTime.date("2026-10-14T19:15:00.089597Z"))
+            ),
+        ]
+    )
     func errors(status: Int, body: String, kind: NetworkError.Class) async {
         network.answer("GET https://h/api/v1/timelines/home", status, body, Self.limits)
 
         #expect(await failure { try await mastodon.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func oauth() async throws {
+    @Test("An account is linked with PKCE and its token is revoked")
+    func oauth() async throws {
         network.answer("POST https://h/api/v1/apps", 200, #"{"id":"2","client_id":"c","client_secret":"s"}"#)
         network.answer(
             "POST https://h/oauth/token",
@@ -211,19 +242,25 @@ import Wire
         let page = try #require(URLComponents(string: authorization.url))
         #expect(authorization.url.hasPrefix("https://h/oauth/authorize?"))
         let query = Dictionary(uniqueKeysWithValues: page.queryItems?.map { ($0.name, $0.value) } ?? [])
-        #expect(query["state"] == "state" && query["client_id"] == "c" && query["redirect_uri"] == "https://roost/cb")
+        #expect(query["state"] == "state")
+        #expect(query["client_id"] == "c")
+        #expect(query["redirect_uri"] == "https://roost/cb")
         // RFC 7636, appendix B.
         #expect(query["code_challenge"] == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
-        #expect(network.asked[1].form("code") == "abc" && network.asked[1].form("code_verifier") == request.verifier)
-        #expect(linked.tokens.access == "t" && linked.tokens.expiresAt == nil)
-        #expect(network.asked[2].form("token") == "t" && network.asked[2].form("client_secret") == "s")
+        #expect(network.asked[1].form("code") == "abc")
+        #expect(network.asked[1].form("code_verifier") == request.verifier)
+        #expect(linked.tokens.access == "t")
+        #expect(linked.tokens.expiresAt == nil)
+        #expect(network.asked[2].form("token") == "t")
+        #expect(network.asked[2].form("client_secret") == "s")
         let denied = await failure {
             try await mastodon.complete(["error": "access_denied"], of: authorization, for: request)
         }
         #expect(denied?.kind == .permission)
     }
 
-    @Test func stream() async throws {
+    @Test("Events of a stream are read, and unknown ones ignored")
+    func stream() async throws {
         let conversation = #"{"id":"15","last_status":\#(MastodonShapes.direct("7", by: "2", "psst"))}"#
         let text = [
             ":thump", "", "event: update", "data: \(MastodonShapes.boost)", "", "event: delete", "data: 118", "",
@@ -243,7 +280,8 @@ import Wire
             Issue.record("not created")
             return
         }
-        #expect(boost.item.kind == .repost && message.item.text == "psst")
+        #expect(boost.item.kind == .repost)
+        #expect(message.item.text == "psst")
     }
 }
 

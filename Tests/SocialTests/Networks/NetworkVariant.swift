@@ -8,12 +8,12 @@ import Wire
 
 @testable import SocialServer
 
-/// A way of speaking to a network that the sandbox plays.
+/// A network of the sandbox with an API version.
 struct NetworkVariant: Hashable, Sendable, CustomTestStringConvertible {
     var service: SandboxService
-    /// Of `FACEBOOK_API` and its like.
+    /// The value of `FACEBOOK_API` and similar settings.
     var api: String?
-    /// Whether OAuth 2.0's token is used where there is one of 1.0a too.
+    /// Whether the token of OAuth 2.0 is used instead of the one of OAuth 1.0a.
     var isBearing = false
 
     var testDescription: String { "\(service.rawValue) \(api ?? "")\(isBearing ? "bearing" : "")" }
@@ -33,7 +33,7 @@ struct NetworkVariant: Hashable, Sendable, CustomTestStringConvertible {
     static let all = [
         mastodon, bluesky, reddit, twitter, twitter2, tumblr, facebook, facebook2015, instagram, instagram2015, vine,
     ]
-    /// Those that show what others posted, and not one's own alone.
+    /// The variants whose feed has posts of other users.
     static let withHomeFeed = all.filter { ![facebook, instagram].contains($0) }
     static let posting = all.filter { $0 != instagram2015 }
     static let liking = all.filter { $0 != instagram }
@@ -41,12 +41,12 @@ struct NetworkVariant: Hashable, Sendable, CustomTestStringConvertible {
     static let withNotifications = all.filter { ![facebook, instagram].contains($0) }
 }
 
-/// Networks played for the time of a test, and a way to them.
+/// The sandbox and the connections to it.
 struct SandboxFixture {
     let sandbox: Sandbox
     let connections: OutboundConnections
 
-    /// A connector, and somebody's account on it as linking leaves it.
+    /// Returns a connector and an account of a user, in the state after linking.
     func link(
         _ name: String,
         on variant: NetworkVariant
@@ -74,7 +74,7 @@ struct SandboxFixture {
         return (connector, account)
     }
 
-    /// A JPEG of one pixel, where a network that fetches media itself finds it.
+    /// Returns a JPEG of one pixel, with a URL for networks that fetch media.
     func picture() async throws -> OutgoingMedia {
         let jpeg =
             "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAAMCAgICAgMCAgIDAwMDBAYEBAQEBAgGBgUGCQgKCgkICQkKDA8MCgsOCwkJDRENDg8QEBEQCg"
@@ -92,14 +92,14 @@ struct SandboxFixture {
         return picture
     }
 
-    /// A video, where a network that fetches media itself finds it.
+    /// Returns a video, with a URL for networks that fetch media.
     func video() async throws -> OutgoingMedia {
         var video = OutgoingMedia.video
         video.url = try await address(of: .saying("", video: video))
         return video
     }
 
-    /// Where the sandbox serves the file of a post once it is uploaded.
+    /// Uploads the file of a post to the sandbox and returns its URL.
     private func address(of post: NetworkPost) async throws -> String {
         let (mastodon, cara) = try await link("cara", on: .mastodon)
         let kept = try await mastodon.prepare(post, as: cara)
@@ -126,7 +126,7 @@ struct SandboxFixture {
 
 private let sandboxKeys = Result { try SandboxKeys() }
 
-/// Runs a sandbox with so many posts on each network for the time of a test.
+/// Runs a test with a sandbox that has a number of posts on each network.
 func withSandboxNetworks(posts: Int = 60, _ test: (SandboxFixture) async throws -> Void) async throws {
     var configuration = SandboxConfiguration()
     configuration.threads = 1

@@ -9,9 +9,9 @@ import Wire
 
 @testable import SocialServer
 
-/// Answers requests with what was recorded of a network, each once and in order, and keeps what it was asked.
+/// Responds to requests with recorded responses, each once and in order, and records the requests.
 ///
-/// For shapes alone: whether a network would take what we send is for the sandbox to say, which checks it.
+/// It checks only formats. The sandbox checks whether a network would accept the requests.
 final class RecordedNetwork: NetworkHTTP {
     private struct State {
         var answers: [String: [Result<NetworkResponse, NetworkHTTPFailure>]] = [:]
@@ -23,7 +23,7 @@ final class RecordedNetwork: NetworkHTTP {
 
     init(hosts: Set<String> = []) { self.hosts = hosts }
 
-    /// Adds an answer to `GET https://host/path`, whatever its query.
+    /// Adds a response to `GET https://host/path` with any query.
     func answer(_ request: String, _ status: Int = 200, _ body: String = "{}", _ headers: [String: String] = [:]) {
         var fields = HTTPFields()
         for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
@@ -39,7 +39,7 @@ final class RecordedNetwork: NetworkHTTP {
     var last: NetworkRequest? { asked.last }
 
     func send(_ request: NetworkRequest) async throws -> NetworkResponse {
-        let answer = try #require(next(request), "nobody said what answers \(request.name)")
+        let answer = try #require(next(request), "there is no response to \(request.name)")
         return try answer.get()
     }
 
@@ -48,7 +48,7 @@ final class RecordedNetwork: NetworkHTTP {
         return NetworkStream(
             status: response.status,
             headers: response.headers,
-            // In pieces, as they come over a network.
+            // The body is split, as on a network.
             body: PulledSequence {
                 var pieces = response.body.readableBytesView.chunks(of: 7).makeIterator()
                 return { pieces.next().map { ByteBuffer(bytes: $0) } }
@@ -86,7 +86,7 @@ extension NetworkRequest {
     func header(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 }
 
-/// The moment at which all tests of connectors are.
+/// The current time in all tests of connectors.
 let testNow = Date(timeIntervalSince1970: 1_795_000_000)
 
 extension ConnectorParts {
@@ -100,7 +100,7 @@ extension ConnectorParts {
 }
 
 extension NetworkAccount {
-    /// Ann's, whoever she is.
+    /// Returns an account of Ana.
     static func ann(
         id: String? = "1",
         _ tokens: NetworkTokens = NetworkTokens(access: "token"),
@@ -141,7 +141,7 @@ extension OutgoingMedia {
     static let video = OutgoingMedia(bytes: ByteBuffer(string: "....ftypmp42"), type: "video/mp4", width: 4, height: 3)
 }
 
-/// What a call fails with, as its caller sees it.
+/// Returns the error of a call as the caller receives it, or nil.
 func failure<Value: Sendable>(isWrite: Bool = false, of call: () async throws -> Value) async -> NetworkError? {
     do {
         _ = try await call()
@@ -151,5 +151,5 @@ func failure<Value: Sendable>(isWrite: Bool = false, of call: () async throws ->
     }
 }
 
-/// Waits for nothing.
+/// A pause that does not wait.
 let noPause: Pause = { _ in }

@@ -5,13 +5,14 @@ import Wire
 
 @testable import SocialServer
 
-/// Shapes as recorded of the Data API.
-@Suite struct RedditTests {
+/// Responses of the Data API in their recorded format.
+@Suite("Reddit") struct RedditTests {
     private let network = RecordedNetwork(hosts: ["r", "store.amazonaws.com"])
     private var ann = NetworkAccount.ann(id: "t2_1")
     private var reddit: RedditConnector { RedditConnector(ConnectorParts(network, "https://r")) }
 
-    @Test func listing() async throws {
+    @Test("Links are read and paged")
+    func listing() async throws {
         let limits = ["x-ratelimit-used": "2", "x-ratelimit-remaining": "998.0", "x-ratelimit-reset": "597"]
         network.answer("GET https://r/new", 200, RedditShapes.listing(RedditShapes.link, after: "t3_48ezfg"), limits)
         network.answer("GET https://r/new", 200, RedditShapes.listing(RedditShapes.video, after: nil))
@@ -20,11 +21,15 @@ import Wire
         let second = try await reddit.feed(PageRequest(cursor: first.next), as: ann)
 
         let link = first.items[0].item
-        #expect(link.id.native == "t3_48f0th" && link.kind == .post)
-        #expect(link.text == "Pokémon & more\n\nbody" && link.author?.username == "Kevm4str")
+        #expect(link.id.native == "t3_48f0th")
+        #expect(link.kind == .post)
+        #expect(link.text == "Pokémon & more\n\nbody")
+        #expect(link.author?.username == "Kevm4str")
         #expect(link.createdAt == Date(timeIntervalSince1970: 1_456_814_968))
         #expect(link.url == "https://www.reddit.com/r/Showerthoughts/comments/48f0th/x/")
-        #expect(link.stats == ItemStats(likes: 1, comments: 3) && link.liked == false && link.updatedAt == nil)
+        #expect(link.stats == ItemStats(likes: 1, comments: 3))
+        #expect(link.liked == false)
+        #expect(link.updatedAt == nil)
         #expect(
             first.budget
                 == Budget(
@@ -47,14 +52,18 @@ import Wire
                 )
             ]
         )
-        #expect(video.author == nil && video.liked == true)
+        #expect(video.author == nil)
+        #expect(video.liked == true)
         #expect(video.updatedAt == Date(timeIntervalSince1970: 1_456_814_999))
-        #expect(network.asked.map { $0.query("after") } == [nil, "t3_48ezfg"] && second.next == nil)
-        #expect(network.asked[1].query("count") == "1" && network.asked[0].query("raw_json") == "1")
+        #expect(network.asked.map { $0.query("after") } == [nil, "t3_48ezfg"])
+        #expect(second.next == nil)
+        #expect(network.asked[1].query("count") == "1")
+        #expect(network.asked[0].query("raw_json") == "1")
         #expect(network.asked[0].header("user-agent")?.contains("roost") == true)
     }
 
-    @Test func thread() async throws {
+    @Test("A message with its replies is a thread")
+    func thread() async throws {
         network.answer("GET https://r/message/messages", 200, RedditShapes.listing(RedditShapes.message, after: nil))
         for _ in 0..<2 {
             network.answer(
@@ -69,15 +78,20 @@ import Wire
         let rest = try await reddit.messages(of: "t4_2r1s1k2", PageRequest(cursor: first.next, limit: 1), as: ann)
 
         let thread = try #require(threads.first)
-        #expect(thread.id.native == "thread/t4_2r1s1k2" && thread.thread == "t4_2r1s1k2")
-        #expect(thread.text == "test message\n\nre" && thread.unread == 1)
+        #expect(thread.id.native == "thread/t4_2r1s1k2")
+        #expect(thread.thread == "t4_2r1s1k2")
+        #expect(thread.text == "test message\n\nre")
+        #expect(thread.unread == 1)
         #expect(thread.participants?.map(\.name) == ["Lil_SpazBot"])
         #expect(thread.createdAt == Date(timeIntervalSince1970: 1_747_841_900))
-        #expect(first.items.map(\.item.text) == ["re"] && rest.items.map(\.item.text) == ["hi"] && rest.next == nil)
-        #expect(first.items[0].item.author?.name == "ann" && first.items[0].item.thread == "t4_2r1s1k2")
+        #expect(first.items.map(\.item.text) == ["re"])
+        #expect(rest.items.map(\.item.text) == ["hi"])
+        #expect(rest.next == nil)
+        #expect(first.items[0].item.author?.name == "ann")
+        #expect(first.items[0].item.thread == "t4_2r1s1k2")
     }
 
-    @Test("Notifications are answers and mentions, without private messages")
+    @Test("Notifications are replies and mentions, without private messages")
     func notifications() async throws {
         let comment =
             #"{"kind":"t1","data":{"name":"t1_c","author":"bo","body":"nice","type":"post_reply","was_comment":true,"parent_id":"t3_p","link_title":"mine","context":"/r/x/comments/p/c/?context=3","new":true,"created_utc":1747841818.0}}"#
@@ -90,14 +104,16 @@ import Wire
         let page = try await reddit.notifications(PageRequest(), as: ann)
 
         let items = page.items.map(\.item)
-        #expect(items.map(\.kind) == [.comment] && page.next != nil)
-        #expect(items[0].about?.id.native == "t3_p" && items[0].unread == 1)
+        #expect(items.map(\.kind) == [.comment])
+        #expect(page.next != nil)
+        #expect(items[0].about?.id.native == "t3_p")
+        #expect(items[0].unread == 1)
         #expect(items[0].url == "https://www.reddit.com/r/x/comments/p/c/?context=3")
         #expect(network.asked[0].query("mark") == "false")
     }
 
-    /// Whom one follows are subreddits of people; communities and those without a picture are none.
-    @Test func follows() async throws {
+    @Test("Followed users are the subscribed profiles with a picture")
+    func follows() async throws {
         let people = [
             ("user", "u_pianist", "https://styles.redditmedia.com/a?x=1&amp;y=2"), ("user", "u_gone", ""),
             ("public", "RedditSessions", "https://styles.redditmedia.com/b"), ("user", "other", "https://c"),
@@ -118,13 +134,16 @@ import Wire
         #expect(follows.next != nil)
     }
 
-    @Test(arguments: [
-        (401, #"{"message":"Unauthorized","error":401}"#, NetworkError.Class.auth),
-        (403, #"{"message":"Forbidden","error":403,"reason":"private"}"#, .permission),
-        (503, "", .transient), (404, #"{"message":"Not Found","error":404}"#, .notFound),
-        (429, "<!doctype html><html></html>", .rateLimited(until: testNow.addingTimeInterval(12))),
-        (200, "<html>", .transient),
-    ])
+    @Test(
+        "An error response has the class of its status",
+        arguments: [
+            (401, #"{"message":"Unauthorized","error":401}"#, NetworkError.Class.auth),
+            (403, #"{"message":"Forbidden","error":403,"reason":"private"}"#, .permission),
+            (503, "", .transient), (404, #"{"message":"Not Found","error":404}"#, .notFound),
+            (429, "<!doctype html><html></html>", .rateLimited(until: testNow.addingTimeInterval(12))),
+            (200, "<html>", .transient),
+        ]
+    )
     func errors(status: Int, body: String, kind: NetworkError.Class) async {
         let limits = ["x-ratelimit-remaining": "0.0", "x-ratelimit-reset": "12", "x-ratelimit-used": "1000"]
         network.answer("GET https://r/new", status, body, limits)
@@ -132,7 +151,8 @@ import Wire
         #expect(await failure { try await reddit.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func tokens() async throws {
+    @Test("Tokens are renewed, and a revoked grant and a wrong client are distinguished")
+    func tokens() async throws {
         let place = "POST https://r/api/v1/access_token"
         network.answer(
             place,
@@ -157,7 +177,8 @@ import Wire
         #expect(failures == [.auth, .auth, .permission, .transient])
     }
 
-    @Test func post() async throws {
+    @Test("A text is published with its first line as title, and errors are read")
+    func post() async throws {
         network.answer(
             "POST https://r/api/submit",
             200,
@@ -180,16 +201,21 @@ import Wire
         let long = await failure(isWrite: true) { try await reddit.publish(post, prepared: nil, as: ann) }
 
         #expect(posted.id == "t3_4bbe4b")
-        let said = network.asked[0]
-        #expect(said.form("sr") == "u_ann" && said.form("title") == "a title" && said.form("text") == "and more")
-        #expect(fast?.kind == .rateLimited(until: testNow.addingTimeInterval(554.1)) && fast?.code == "RATELIMIT")
-        #expect(long?.kind == .invalid && long?.code == "TOO_LONG")
+        let sentRequest = network.asked[0]
+        #expect(sentRequest.form("sr") == "u_ann")
+        #expect(sentRequest.form("title") == "a title")
+        #expect(sentRequest.form("text") == "and more")
+        #expect(fast?.kind == .rateLimited(until: testNow.addingTimeInterval(554.1)))
+        #expect(fast?.code == "RATELIMIT")
+        #expect(long?.kind == .invalid)
+        #expect(long?.code == "TOO_LONG")
         let title = String(repeating: "x", count: 400)
         #expect(RedditConnector.titled(.saying(title)).title.count == 300)
         #expect(RedditConnector.titled(.saying(title)).body == title)
     }
 
-    @Test func photo() async throws {
+    @Test("A photo is uploaded to the leased URL on an allowed host only")
+    func photo() async throws {
         let lease =
             #"{"args":{"action":"//store.amazonaws.com","fields":[{"name":"key","value":"rte/x.jpg"},{"name":"policy","value":"p"}]},"asset":{"asset_id":"a"}}"#
         network.answer("POST https://r/api/media/asset.json", 200, lease)
@@ -213,7 +239,8 @@ import Wire
         #expect(network.asked.count == 4)
     }
 
-    @Test func reply() async throws {
+    @Test("A reply and a like are sent")
+    func reply() async throws {
         network.answer(
             "GET https://r/message/messages/2r1s1k2",
             200,
@@ -227,7 +254,8 @@ import Wire
         network.answer("POST https://r/api/vote", 200, "{}")
 
         #expect(try await reddit.reply(.saying("ok", in: "t4_2r1s1k2"), as: ann).id == "t4_9")
-        #expect(network.last?.form("thing_id") == "t4_2r1s1k2" && network.last?.form("text") == "ok")
+        #expect(network.last?.form("thing_id") == "t4_2r1s1k2")
+        #expect(network.last?.form("text") == "ok")
         #expect(try await reddit.like("t3_48f0th", as: ann).id == "t3_48f0th")
         #expect(network.last?.form("dir") == "1")
     }

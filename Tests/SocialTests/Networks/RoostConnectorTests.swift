@@ -11,11 +11,11 @@ import Wire
 
 @testable import SocialServer
 
-/// The suite's own services as a network, in the nouns that they answer with.
-@Suite struct RoostConnectorTests {
+/// The suite's own services as a network.
+@Suite("Roost as a network") struct RoostConnectorTests {
     private let photos = RecordedService()
     private let conversations = RecordedService()
-    private let ann = NetworkAccount.ann(id: "ann", NetworkTokens(access: "her-jwt"))
+    private let ann = NetworkAccount.ann(id: "ann", NetworkTokens(access: "own-jwt"))
 
     private var roost: RoostConnector {
         RoostConnector(
@@ -35,7 +35,8 @@ import Wire
         commentCount: 1
     )
 
-    @Test func homeFeed() async throws {
+    @Test("The home feed of photos is read with the user's credential")
+    func homeFeed() async throws {
         photos.answer("GET /photos/home", Page([post], next: "c1"))
         photos.answer("GET /photos/home", Page<Post>([]))
 
@@ -43,29 +44,31 @@ import Wire
         let second = try await roost.feed(PageRequest(cursor: first.next), as: ann)
 
         let item = first.items[0].item
-        #expect(item.id == ItemID(.roost, "p1") && item.author?.name == "Bo" && item.liked == true)
+        #expect(item.id == ItemID(.roost, "p1"))
+        #expect(item.author?.name == "Bo")
+        #expect(item.liked == true)
         #expect(
             item.media == [
                 ItemMedia(kind: .photo, url: "/media/a", thumbnailUrl: "/media/b", width: 4, height: 3, alt: "cat")
             ]
         )
         #expect(item.raw?["images"] != nil)
-        #expect(
-            photos.asked.map(\.path) == ["/photos/home?limit=5", "/photos/home?limit=20&cursor=c1"]
-                && second.next == nil
-        )
-        #expect(photos.asked.allSatisfy { $0.headers[.authorization] == "Bearer her-jwt" })
+        #expect(photos.asked.map(\.path) == ["/photos/home?limit=5", "/photos/home?limit=20&cursor=c1"])
+        #expect(second.next == nil)
+        #expect(photos.asked.allSatisfy { $0.headers[.authorization] == "Bearer own-jwt" })
     }
 
-    @Test func withoutCredential() async {
+    @Test("Without a credential nothing is requested")
+    func withoutCredential() async {
         let absent = NetworkAccount.ann(id: "ann", NetworkTokens(access: ""))
 
         #expect(await failure { try await roost.feed(PageRequest(), as: absent) }?.kind == .auth)
         #expect(photos.asked.isEmpty)
     }
 
-    @Test func threads() async throws {
-        let said = message(2, "hi", by: "bo")
+    @Test("Conversations and their messages are read as threads")
+    func threads() async throws {
+        let newestMessage = message(2, "hi", by: "bo")
         var file = message(1, "https://m/1.jpg", by: "ann")
         (file.encoding, file.mime) = ("url", "image/jpeg")
         let conversation = Conversation(
@@ -80,32 +83,36 @@ import Wire
             meta: nil,
             pushEnabled: true,
             unreadCount: 1,
-            lastMessage: said,
+            lastMessage: newestMessage,
             isBlockedByMe: false
         )
         conversations.answer("GET /conversations", Page([conversation]))
-        conversations.answer("GET /conversations/tok/messages", Page([said, file]))
+        conversations.answer("GET /conversations/tok/messages", Page([newestMessage, file]))
 
         let threads = try await roost.threads(PageRequest(), as: ann).items.map(\.item)
         let messages = try await roost.messages(of: "tok", PageRequest(limit: 2), as: ann)
 
-        #expect(threads[0].thread == "tok" && threads[0].text == "hi" && threads[0].unread == 1)
+        #expect(threads[0].thread == "tok")
+        #expect(threads[0].text == "hi")
+        #expect(threads[0].unread == 1)
         #expect(threads[0].participants?.map(\.id) == ["bo"])
-        #expect(messages.items.map(\.item.text) == ["hi", ""] && messages.next == nil)
+        #expect(messages.items.map(\.item.text) == ["hi", ""])
+        #expect(messages.next == nil)
         #expect(messages.items[1].item.media.map(\.kind) == [.photo])
     }
 
-    @Test func publishAndFind() async throws {
+    @Test("A post is created through the internal API, and found after an unknown outcome")
+    func publishAndFind() async throws {
         let upload = Upload(uploadId: "u1", url: "/a", thumbnailUrl: "/b", width: 1, height: 1, blurhash: "x")
-        var brought = OutgoingMedia.photo
-        brought.upload = "u0"
-        let wanted = NetworkPost.saying("look", photos: [brought, .photo])
+        var uploaded = OutgoingMedia.photo
+        uploaded.upload = "u0"
+        let wanted = NetworkPost.saying("look", photos: [uploaded, .photo])
         let order = "/internal/posts/\(wanted.key.uuidString.lowercased())"
         photos.answer("POST /internal/uploads", upload)
         photos.answer("POST /internal/posts", status: 503, ["code": "unavailable"])
         photos.answer("GET \(order)", DelegatedPost(postId: "1-2"))
         photos.answer("GET \(order)", status: 404, Problem(APIError(.notFound, "x", "none"), requestID: nil))
-        // As in the background, where he is not there.
+        // In the background the user has no credential.
         let absent = NetworkAccount.ann(id: "ann", NetworkTokens(access: ""))
 
         let prepared = try await roost.prepare(wanted, as: absent)
@@ -113,17 +120,22 @@ import Wire
         let found = try await roost.find(wanted, prepared: prepared, as: absent)
         let missing = try await roost.find(wanted, prepared: prepared, as: absent)
 
-        #expect(unknown?.kind == .unknownOutcome && found?.id == "1-2" && missing == nil)
+        #expect(unknown?.kind == .unknownOutcome)
+        #expect(found?.id == "1-2")
+        #expect(missing == nil)
         let sent = try #require(photos.asked.first { $0.path == "/internal/posts" }?.body)
         let ordered = try WireJSON.decoder().decode(DelegatedPostRequest.self, from: sent)
-        #expect(ordered.user == absent.owner && ordered.key == wanted.key && ordered.post.text == "look")
-        #expect(ordered.post.images?.map(\.uploadId) == ["u0", "u1"] && ordered.post.images?.first?.alt == "a cat")
+        #expect(ordered.user == absent.owner)
+        #expect(ordered.key == wanted.key)
+        #expect(ordered.post.text == "look")
+        #expect(ordered.post.images?.map(\.uploadId) == ["u0", "u1"])
+        #expect(ordered.post.images?.first?.alt == "a cat")
         let query = "application=\(absent.owner.application)&userId=\(absent.owner.user)"
         #expect(photos.asked.map(\.path).contains("/internal/uploads?\(query)"))
         #expect(photos.asked.last?.path == "\(order)?\(query)")
     }
 
-    @Test("A post of text alone is ordered without images")
+    @Test("A post with text only is created without images")
     func textAlone() async throws {
         photos.answer("POST /internal/posts", DelegatedPost(postId: "1-2"))
         let wanted = NetworkPost.saying("only words")
@@ -139,7 +151,8 @@ import Wire
         #expect(PostContent(text: "only words").accepted(by: roost.accountCapabilities(of: ann)) == [.text])
     }
 
-    @Test func replyAndLike() async throws {
+    @Test("A reply has its idempotency key, and a like is sent")
+    func replyAndLike() async throws {
         conversations.answer("POST /conversations/tok/messages", message(3, "ok", by: "ann"))
         photos.answer("PUT /photos/posts/p1/like", LikeState(isLiked: true, likeCount: 3))
         let reply = NetworkReply.saying("ok", in: "tok")
@@ -172,7 +185,7 @@ import Wire
     }
 }
 
-/// A service that answers what it was told to, each answer once and in order.
+/// A service that responds with given responses, each once and in order.
 private final class RecordedService: Transport {
     private struct State {
         var answers: [String: [ServiceResponse]] = [:]
@@ -196,6 +209,6 @@ private final class RecordedService: Transport {
             guard state.answers[name]?.isEmpty == false else { return nil }
             return state.answers[name]?.removeFirst()
         }
-        return try #require(answer, "nobody said what answers \(name)")
+        return try #require(answer, "there is no response to \(name)")
     }
 }

@@ -12,7 +12,7 @@ import Wire
 
 @testable import SocialServer
 
-/// The service over one network of the sandbox, with the settings of an operator and a push that keeps what it receives.
+/// The service over one network of the sandbox, with an operator's settings and a fake push.
 ///
 /// The service and the sandbox have the same clock.
 struct SandboxServiceFixture: Sendable {
@@ -27,7 +27,7 @@ struct SandboxServiceFixture: Sendable {
     let ann: TestUser
     fileprivate let connections: OutboundConnections
 
-    /// Sends a request to the sandbox, as a browser or an operator would; redirects are not followed.
+    /// Sends a request to the sandbox like a browser or an operator, without following redirects.
     func send(_ request: SocialServer.NetworkRequest) async throws -> NetworkResponse {
         let origin = try #require(HTTPOrigin(sandbox.url))
         return try await OutsideHTTP(reach: .listed([origin]), connections: connections).send(request)
@@ -38,7 +38,7 @@ struct SandboxServiceFixture: Sendable {
         try await service.database.pool.all(PostgresQuery(sql: query), as: { try $0.string("row") })
     }
 
-    /// Links the account of a person of the sandbox by its tokens.
+    /// Links the account of a user of the sandbox with its tokens.
     func link(as name: String = "ana") async throws {
         let known = try #require(sandbox.networks.account(name, on: variant.service))
         var fields = ["access_token": known.accessToken]
@@ -52,7 +52,7 @@ struct SandboxServiceFixture: Sendable {
         guard answer.status == 200 else { throw TestSupportError("\(answer.status): \(answer.text)") }
     }
 
-    // MARK: What people do on the network
+    // MARK: Actions on the network
 
     /// Publishes a post with the media that the network requires.
     func publish(_ text: String, by author: String) async throws {
@@ -83,10 +83,10 @@ struct SandboxServiceFixture: Sendable {
 
     // MARK: Polls and webhooks
 
-    /// Lets the next poll of a list come due, and waits until it is done.
+    /// Makes the next poll of a list due, and waits until it is done.
     func poll(_ list: NetworkEvent.List) async throws {
         try await settled(list)
-        // More than the longest pause between two polls.
+        // The time exceeds the longest pause between two polls.
         clock.advance(by: 1_000)
         try await settled(list)
     }
@@ -107,7 +107,7 @@ struct SandboxServiceFixture: Sendable {
         }
     }
 
-    /// Registers the service, which listens on `port`, for the network's webhooks, as an operator does.
+    /// Registers the service on `port` for the network's webhooks, like an operator does.
     func registerWebhook(at port: Int) async throws {
         let base = "\(sandbox.url)/\(network.rawValue)"
         let callback = "http://127.0.0.1:\(port)/webhooks/\(network.rawValue)"
@@ -135,7 +135,7 @@ struct SandboxServiceFixture: Sendable {
         }
     }
 
-    /// Holds the network's webhook deliveries back, or sends those that were held and waits until they are delivered.
+    /// Holds the network's webhook deliveries back, or releases them and waits until they are delivered.
     func holdWebhooks(_ isHeld: Bool) async throws {
         try await control("webhooks", ["held": .bool(isHeld)])
         guard !isHeld else { return }
@@ -157,7 +157,7 @@ struct SandboxServiceFixture: Sendable {
     ) -> [String: String] {
         let name = variant.service.rawValue
         let prefix = name.uppercased()
-        var settings = Fixture.settings.merging([
+        var settings = SocialFixture.settings.merging([
             "\(prefix)_URL": "\(sandbox.url)/\(name)", "\(prefix)_CLIENT_ID": "roost-\(name)",
             "\(prefix)_VERIFY_TOKEN": verifyToken, "PUSH_URL": "http://push", "SOCIAL_REDIRECT_URLS": redirectURL,
             "ALLOWED_PRIVATE_HOSTS": String(sandbox.url.dropFirst("http://".count)),
@@ -165,7 +165,7 @@ struct SandboxServiceFixture: Sendable {
         settings["\(prefix)_API"] = variant.api
         // Bluesky's client secret is a private key, which a client need not have.
         if variant.service != .bluesky { settings["\(prefix)_CLIENT_SECRET"] = "roost-\(name)-secret" }
-        if isPolling { settings["SOCIAL_POLLS_PER_HOUR"] = Fixture.pollsPerHour(1_000_000) }
+        if isPolling { settings["SOCIAL_POLLS_PER_HOUR"] = SocialFixture.pollsPerHour(1_000_000) }
         return settings
     }
 }
@@ -197,7 +197,11 @@ func withSandboxService(
                 ]),
                 now: clock.read
             ) { service in
-                let ann = try await TestUser(User.ID(application: Fixture.application, user: "ann"), at: service, keys)
+                let ann = try await TestUser(
+                    User.ID(application: SocialFixture.application, user: "ann"),
+                    at: service,
+                    keys
+                )
                 let fixture = SandboxServiceFixture(
                     service: service,
                     sandbox: sandbox,

@@ -6,14 +6,15 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct TumblrTests {
+@Suite("Tumblr") struct TumblrTests {
     private let network = RecordedNetwork()
     private let ann = NetworkAccount.ann(NetworkTokens(access: "tk", secret: "ts"), details: ["blog": "ann"])
     private var tumblr: TumblrConnector {
         TumblrConnector(ConnectorParts(network, "https://t", id: "ck", secret: "cs"))
     }
 
-    @Test func dashboard() async throws {
+    @Test("The dashboard is read and paged, without items repeated by new posts")
+    func dashboard() async throws {
         let limits = [
             "x-ratelimit-perhour-limit": "1000", "x-ratelimit-perhour-remaining": "900",
             "x-ratelimit-perhour-reset": "60",
@@ -26,7 +27,7 @@ import Wire
             TumblrShapes.posts([TumblrShapes.blocks, TumblrShapes.reblog]),
             limits
         )
-        // One more was posted meanwhile: everything is one further down.
+        // Another post was added meanwhile, which shifts all offsets by one.
         network.answer(
             "GET https://t/v2/user/dashboard",
             200,
@@ -39,7 +40,9 @@ import Wire
         let end = try await tumblr.feed(PageRequest(cursor: second.next), as: ann)
 
         let post = first.items[0].item
-        #expect(post.id.native == "staff/6828225215" && post.kind == .post && post.text == "Hello\n\nthere")
+        #expect(post.id.native == "staff/6828225215")
+        #expect(post.kind == .post)
+        #expect(post.text == "Hello\n\nthere")
         #expect(
             post.author
                 == ItemAuthor(
@@ -56,15 +59,18 @@ import Wire
                 ItemMedia(kind: .video, url: "https://va/v.mp4", width: 640, height: 640),
             ]
         )
-        #expect(post.createdAt == Date(timeIntervalSince1970: 1_298_665_620) && post.liked == false)
+        #expect(post.createdAt == Date(timeIntervalSince1970: 1_298_665_620))
+        #expect(post.liked == false)
         let reblog = first.items[1]
-        #expect(reblog.item.kind == .repost && reblog.original == "tumblr:bo/77" && reblog.item.text == "root")
+        #expect(reblog.item.kind == .repost)
+        #expect(reblog.original == "tumblr:bo/77")
+        #expect(reblog.item.text == "root")
         #expect(reblog.item.about?.author?.username == "bo")
         #expect(second.items.map(\.item.id.native) == ["old/6828225000"])
-        #expect(
-            second.items[0].item.text == "a caption" && second.items[0].item.media.map(\.url) == ["https://64/p.jpg"]
-        )
-        #expect(network.asked.map { $0.query("offset") } == [nil, "2", "4"] && end.next == nil)
+        #expect(second.items[0].item.text == "a caption")
+        #expect(second.items[0].item.media.map(\.url) == ["https://64/p.jpg"])
+        #expect(network.asked.map { $0.query("offset") } == [nil, "2", "4"])
+        #expect(end.next == nil)
         #expect(
             first.budget
                 == Budget(scope: .application, limit: 5_000, remaining: 12, resetAt: testNow.addingTimeInterval(7_200))
@@ -72,7 +78,8 @@ import Wire
         #expect(network.asked[0].header("authorization")?.hasPrefix("OAuth oauth_consumer_key=\"ck\"") == true)
     }
 
-    @Test func notifications() async throws {
+    @Test("Notifications have the kind of their type")
+    func notifications() async throws {
         network.answer(
             "GET https://t/v2/blog/ann/notifications",
             200,
@@ -90,27 +97,33 @@ import Wire
         let end = try await tumblr.notifications(PageRequest(cursor: page.next), as: ann)
 
         #expect(page.items.map(\.item.kind) == [.like, .comment, .other])
-        #expect(page.items[0].item.about?.id.native == "ann/6828225215" && page.items[0].item.unread == 1)
-        #expect(page.items[1].item.text == "nice" && page.items[1].item.id.native == "activity/reply-bo-5-1699999999")
-        #expect(network.last?.query("before") == "1699999998" && end.next == nil)
+        #expect(page.items[0].item.about?.id.native == "ann/6828225215")
+        #expect(page.items[0].item.unread == 1)
+        #expect(page.items[1].item.text == "nice")
+        #expect(page.items[1].item.id.native == "activity/reply-bo-5-1699999999")
+        #expect(network.last?.query("before") == "1699999998")
+        #expect(end.next == nil)
     }
 
-    @Test(arguments: [
-        (
-            401,
-            #"{"meta":{"status":401,"msg":"Unauthorized"},"response":[],"errors":[{"title":"Unauthorized","code":1016,"detail":"Unable to authorize"}]}"#,
-            NetworkError.Class.auth
-        ),
-        (
-            403,
-            #"{"meta":{"status":403,"msg":"Forbidden"},"response":[],"errors":[{"code":8023,"detail":"daily post cap"}]}"#,
-            .rateLimited(until: nil)
-        ),
-        (400, #"{"meta":{"status":400},"response":[],"errors":[{"code":8001,"detail":"bad NPF"}]}"#, .invalid),
-        (429, #"{"meta":{"status":429,"msg":"Limit Exceeded"},"response":[]}"#, .rateLimited(until: nil)),
-        (503, #"{"meta":{"status":503,"msg":"Service Unavailable"},"response":[]}"#, .transient),
-        (404, #"{"meta":{"status":404,"msg":"Not Found"},"response":[]}"#, .notFound),
-    ])
+    @Test(
+        "An error response has the class of its code",
+        arguments: [
+            (
+                401,
+                #"{"meta":{"status":401,"msg":"Unauthorized"},"response":[],"errors":[{"title":"Unauthorized","code":1016,"detail":"Unable to authorize"}]}"#,
+                NetworkError.Class.auth
+            ),
+            (
+                403,
+                #"{"meta":{"status":403,"msg":"Forbidden"},"response":[],"errors":[{"code":8023,"detail":"daily post cap"}]}"#,
+                .rateLimited(until: nil)
+            ),
+            (400, #"{"meta":{"status":400},"response":[],"errors":[{"code":8001,"detail":"bad NPF"}]}"#, .invalid),
+            (429, #"{"meta":{"status":429,"msg":"Limit Exceeded"},"response":[]}"#, .rateLimited(until: nil)),
+            (503, #"{"meta":{"status":503,"msg":"Service Unavailable"},"response":[]}"#, .transient),
+            (404, #"{"meta":{"status":404,"msg":"Not Found"},"response":[]}"#, .notFound),
+        ]
+    )
     func errors(status: Int, body: String, kind: NetworkError.Class) async {
         network.answer("GET https://t/v2/user/dashboard", status, body)
 
@@ -118,7 +131,7 @@ import Wire
     }
 
     @Test(
-        "An account is known by its user name and by the names of its blogs",
+        "An account is identified by its user name and by the names of its blogs",
         arguments: [
             ("ann", "t:1", "ann"), ("ANN", "t:1", "ann"), ("ann-paints", "t:2", "ann-paints"),
             ("ann-paints.tumblr.com", "t:2", "ann-paints"), ("t:1", "t:1", "ann"),
@@ -142,7 +155,8 @@ import Wire
         #expect(!identity.matches("bob"))
     }
 
-    @Test func post() async throws {
+    @Test("Text, photos and videos are published as blocks")
+    func post() async throws {
         network.answer(
             "POST https://t/v2/blog/ann/posts",
             201,
@@ -166,19 +180,25 @@ import Wire
         )
         let form = network.asked[0].text
         #expect(form.contains(#"{"text":"one","type":"text"},{"text":"two","type":"text"}"#))
-        #expect(form.contains(#""identifier":"media0""#) && form.contains("name=\"media1\"; filename=\"video.mp4\""))
-        #expect(text.id == "ann/1234567891234568" && (network.last?.json?["content"]).list.count == 1)
+        #expect(form.contains(#""identifier":"media0""#))
+        #expect(form.contains("name=\"media1\"; filename=\"video.mp4\""))
+        #expect(text.id == "ann/1234567891234568")
+        #expect((network.last?.json?["content"]).list.count == 1)
     }
 
-    @Test func longText() {
+    @Test("A long text is split into blocks of at most 4,096 characters")
+    func longText() {
         let words = String(repeating: "word ", count: 1_000).trimmingCharacters(in: .whitespaces)
         let pieces = TumblrConnector.paragraphs("first\n\n\(words)")
-        #expect(pieces.count == 3 && pieces.allSatisfy { $0.unicodeScalars.count <= 4_096 && !$0.isEmpty })
+        #expect(pieces.count == 3)
+        #expect(pieces.allSatisfy { $0.unicodeScalars.count <= 4_096 })
+        #expect(pieces.allSatisfy { !$0.isEmpty })
         #expect(pieces.dropFirst().joined(separator: " ") == words)
         #expect(TumblrConnector.paragraphs(String(repeating: "x", count: 5_000)).map(\.count) == [4_096, 904])
     }
 
-    @Test func like() async throws {
+    @Test("A like has the reblog key of the post")
+    func like() async throws {
         network.answer(
             "GET https://t/v2/blog/staff/posts/6828225215",
             200,
@@ -187,11 +207,13 @@ import Wire
         network.answer("POST https://t/v2/user/like", 200, #"{"meta":{"status":200,"msg":"OK"},"response":[]}"#)
 
         #expect(try await tumblr.like("staff/6828225215", as: ann).id == "staff/6828225215")
-        #expect(network.last?.form("reblog_key") == "b0baQtsl" && network.last?.form("id") == "6828225215")
+        #expect(network.last?.form("reblog_key") == "b0baQtsl")
+        #expect(network.last?.form("id") == "6828225215")
         #expect(await failure { try await tumblr.like("6828225215", as: ann) }?.kind == .notFound)
     }
 
-    @Test func oauth() async throws {
+    @Test("An account is identified by its primary blog, and its tokens are renewed")
+    func oauth() async throws {
         network.answer(
             "GET https://t/v2/user/info",
             200,
@@ -213,7 +235,8 @@ import Wire
         let renewed = try await tumblr.renew(account)
         let over = await failure { try await tumblr.renew(account) }
 
-        #expect(identity.id == "t:1" && identity.details["blog"] == "first")
+        #expect(identity.id == "t:1")
+        #expect(identity.details["blog"] == "first")
         #expect(network.asked[0].header("authorization") == "Bearer old")
         #expect(renewed == NetworkTokens(access: "a", refresh: "r2", expiresAt: testNow.addingTimeInterval(2_520)))
         #expect(over?.kind == .auth)

@@ -7,13 +7,14 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct TwitterPostingTests {
+@Suite("Twitter posts") struct TwitterPostingTests {
     private let network = RecordedNetwork()
     private let first = NetworkAccount.ann(id: "30", NetworkTokens(access: "tk", secret: "ts"))
     private let second = NetworkAccount.ann(id: "30", NetworkTokens(access: "bearer", refresh: "refresh"))
     private var twitter: TwitterConnector { TwitterTests.connector(network) }
 
-    @Test func post() async throws {
+    @Test("A post with a photo and a location is published by API 1.1")
+    func post() async throws {
         network.answer("POST https://t/1.1/media/upload.json", 200, #"{"media_id":71,"media_id_string":"71","size":4}"#)
         network.answer("POST https://t/1.1/media/metadata/create.json", 400)
         network.answer("POST https://t/1.1/statuses/update.json", 200, #"{"id_str":"99","text":"hi"}"#)
@@ -24,13 +25,16 @@ import Wire
         let posted = try await twitter.publish(post, prepared: prepared, as: first)
 
         #expect(posted == PublishedPost(id: "99", url: "https://x.com/ann/status/99"))
-        let said = try #require(network.last)
-        #expect(said.form("status") == "hi" && said.form("media_ids") == "71")
-        #expect(said.form("lat") == "37.5" && said.form("long") == "-122.25")
+        let sentRequest = try #require(network.last)
+        #expect(sentRequest.form("status") == "hi")
+        #expect(sentRequest.form("media_ids") == "71")
+        #expect(sentRequest.form("lat") == "37.5")
+        #expect(sentRequest.form("long") == "-122.25")
         #expect(network.asked.allSatisfy { $0.header("authorization")?.hasPrefix("OAuth ") == true })
     }
 
-    @Test func video() async throws {
+    @Test("A video is uploaded in chunks and its processing awaited")
+    func video() async throws {
         for url in ["https://t/1.1/media/upload.json"] {
             network.answer("POST \(url)", 202, #"{"media_id_string":"72"}"#)
             network.answer("POST \(url)", 204, "")
@@ -59,7 +63,8 @@ import Wire
         #expect(network.asked[3].form("command") == "FINALIZE" && network.asked[4].query("command") == "STATUS")
     }
 
-    @Test func v2() async throws {
+    @Test("API 2 publishes, likes and replies, but has no locations")
+    func v2() async throws {
         network.answer("POST https://t/2/media/upload", 200, #"{"data":{"id":"73","media_key":"3_73"}}"#)
         network.answer("POST https://t/2/media/metadata", 200)
         network.answer("POST https://t/2/tweets", 201, #"{"data":{"id":"1456012973835788293","text":"hi"}}"#)
@@ -77,10 +82,8 @@ import Wire
         #expect(try await twitter.like("15", as: second).id == "15")
         #expect(network.last?.json?["tweet_id"]?.text == "15")
         #expect(try await twitter.reply(.saying("ok", in: "7-30"), as: second).id == "message/5")
-        #expect(
-            !twitter.accountCapabilities(of: second).supported.contains(.location)
-                && twitter.accountCapabilities(of: first).supported.contains(.location)
-        )
+        #expect(!twitter.accountCapabilities(of: second).supported.contains(.location))
+        #expect(twitter.accountCapabilities(of: first).supported.contains(.location))
     }
 
     @Test("Without an account, the capabilities are those of the API version that accounts are linked with")
@@ -95,7 +98,8 @@ import Wire
         )
     }
 
-    @Test func limits() async {
+    @Test("A post that exceeds a limit is rejected without a request")
+    func limits() async {
         var gif = OutgoingMedia.photo
         gif.type = "image/gif"
         let cases: [(NetworkPost, String)] = [
@@ -111,17 +115,20 @@ import Wire
         #expect(network.asked.isEmpty)
     }
 
-    @Test func locationAlone() async throws {
+    @Test("A location without text is published with the place's name")
+    func locationAlone() async throws {
         network.answer("POST https://t/1.1/statuses/update.json", 200, #"{"id_str":"99"}"#)
         var post = NetworkPost.saying("")
         post.location = ItemLocation(latitude: 1, longitude: 2, name: "Lake Merced")
 
         _ = try await twitter.publish(post, prepared: nil, as: first)
 
-        #expect(network.last?.form("status") == "Lake Merced" && network.last?.form("lat") == "1.0")
+        #expect(network.last?.form("status") == "Lake Merced")
+        #expect(network.last?.form("lat") == "1.0")
     }
 
-    @Test func find() async throws {
+    @Test("A post with unknown outcome is found in the timeline by its text")
+    func find() async throws {
         network.answer("POST https://t/1.1/statuses/update.json", 502, "<html></html>")
         network.answer(
             "GET https://t/1.1/statuses/user_timeline.json",
@@ -139,7 +146,8 @@ import Wire
         #expect(try await twitter.find(post, prepared: nil, as: first) == nil)
     }
 
-    @Test func reply() async throws {
+    @Test("A reply and a repeated like succeed")
+    func reply() async throws {
         network.answer(
             "POST https://t/1.1/direct_messages/events/new.json",
             200,
@@ -156,7 +164,8 @@ import Wire
         #expect(try await twitter.like("15", as: first).id == "15")
     }
 
-    @Test func oauth() async throws {
+    @Test("OAuth 1.0a and OAuth 2.0 link an account and renew its tokens")
+    func oauth() async throws {
         let old = TwitterTests.connector(network, ["API": "1.1"])
         network.answer(
             "POST https://t/oauth/request_token",
@@ -180,32 +189,38 @@ import Wire
         )
         let request = AuthorizationRequest(callback: "https://roost/cb", state: "s", verifier: "v")
 
-        let legs = try await old.authorize(request)
-        let linked = try await old.complete(["oauth_token": "rt", "oauth_verifier": "ov"], of: legs, for: request)
+        let authorization = try await old.authorize(request)
+        let linked = try await old.complete(
+            ["oauth_token": "rt", "oauth_verifier": "ov"],
+            of: authorization,
+            for: request
+        )
         let forged = await failure {
-            try await old.complete(["oauth_token": "other", "oauth_verifier": "ov"], of: legs, for: request)
+            try await old.complete(["oauth_token": "other", "oauth_verifier": "ov"], of: authorization, for: request)
         }
         let page = try await twitter.authorize(request)
         let second = try await twitter.complete(["code": "c"], of: page, for: request)
         let over = await failure { try await twitter.renew(.ann(second.tokens)) }
 
-        #expect(legs.url == "https://t/oauth/authorize?oauth_token=rt")
+        #expect(authorization.url == "https://t/oauth/authorize?oauth_token=rt")
         #expect(
             network.asked[0].header("authorization")?.contains(
                 "oauth_callback=\"https%3A%2F%2Froost%2Fcb%3Fstate%3Ds\""
             ) == true
         )
         #expect(network.asked[1].header("authorization")?.contains("oauth_verifier=\"ov\"") == true)
-        #expect(
-            linked.tokens == NetworkTokens(access: "at", secret: "as") && linked.id == "30" && linked.username == "ann"
-        )
+        #expect(linked.tokens == NetworkTokens(access: "at", secret: "as"))
+        #expect(linked.id == "30")
+        #expect(linked.username == "ann")
         #expect(forged?.kind == .permission)
         #expect(page.url.hasPrefix("https://t/i/oauth2/authorize?response_type=code&client_id=ck"))
-        #expect(second.tokens.expiresAt == Date(timeIntervalSince1970: 1_700_007_200) && second.tokens.refresh == "r2")
+        #expect(second.tokens.expiresAt == Date(timeIntervalSince1970: 1_700_007_200))
+        #expect(second.tokens.refresh == "r2")
         #expect(over?.kind == .auth)
     }
 
-    @Test func webhooks() throws {
+    @Test("Signed webhook deliveries are read")
+    func webhooks() throws {
         func delivery(_ body: String) -> WebhookDelivery {
             let code = HMAC<SHA256>.authenticationCode(for: Data(body.utf8), using: SymmetricKey(data: Data("cs".utf8)))
             let signature = "sha256=\(Data(code).base64EncodedString())"
@@ -224,8 +239,9 @@ import Wire
         #expect(
             activity.events[1].change == .deleted("7") && activity.at == Date(timeIntervalSince1970: 1_522_082_006.14)
         )
-        guard case .created(let like) = activity.events[3].change else { throw NetworkError(.invalid, "no like") }
-        #expect(like.item.kind == .like && like.item.about?.id.native == "8")
+        guard case .created(let like) = activity.events[3].change else { throw NetworkError(.invalid, "not a like") }
+        #expect(like.item.kind == .like)
+        #expect(like.item.about?.id.native == "8")
 
         let mention = try twitter.events(
             of: delivery(
@@ -234,8 +250,11 @@ import Wire
                 """#
             )
         )
-        guard case .created(let item) = mention.events.first?.change else { throw NetworkError(.invalid, "no mention") }
-        #expect(item.item.kind == .mention && item.item.author?.username == "alice")
+        guard case .created(let item) = mention.events.first?.change else {
+            throw NetworkError(.invalid, "not a mention")
+        }
+        #expect(item.item.kind == .mention)
+        #expect(item.item.author?.username == "alice")
         #expect(mention.id == "2080761390344937796" && mention.events[0].account == "30")
     }
 }

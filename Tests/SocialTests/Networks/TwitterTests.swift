@@ -6,8 +6,8 @@ import Wire
 
 @testable import SocialServer
 
-/// Reading by both APIs, in their recorded shapes.
-@Suite struct TwitterTests {
+/// Responses of both APIs in their recorded format.
+@Suite("Twitter reads") struct TwitterTests {
     private let network = RecordedNetwork()
     private let first = NetworkAccount.ann(id: "30", NetworkTokens(access: "tk", secret: "ts"))
     private let second = NetworkAccount.ann(id: "2244994945", NetworkTokens(access: "bearer"))
@@ -20,7 +20,8 @@ import Wire
         return TwitterConnector(parts, pause: noPause, nonce: { "n0nce" })
     }
 
-    @Test func homeTimeline() async throws {
+    @Test("The home timeline of API 1.1 is read and paged")
+    func homeTimeline() async throws {
         let limits = ["x-rate-limit-limit": "15", "x-rate-limit-remaining": "14", "x-rate-limit-reset": "1700000900"]
         network.answer(
             "GET https://t/1.1/statuses/home_timeline.json",
@@ -34,7 +35,8 @@ import Wire
         let end = try await twitter.feed(PageRequest(cursor: page.next), as: first)
 
         let tweet = page.items[0].item
-        #expect(tweet.id.native == "1149867886946783232" && tweet.kind == .post)
+        #expect(tweet.id.native == "1149867886946783232")
+        #expect(tweet.kind == .post)
         #expect(tweet.text == "testing <3 https://example.com/long")
         #expect(
             tweet.media == [
@@ -48,16 +50,15 @@ import Wire
                 ItemMedia(kind: .video, url: "https://video/hi.mp4", thumbnailUrl: "https://pbs/2.png", duration: 1.5),
             ]
         )
-        #expect(
-            tweet.author?.username == "TweepyDev"
-                && tweet.url == "https://twitter.com/TweepyDev/status/1149867886946783232"
-        )
+        #expect(tweet.author?.username == "TweepyDev")
+        #expect(tweet.url == "https://twitter.com/TweepyDev/status/1149867886946783232")
         #expect(tweet.location == ItemLocation(latitude: 37.5, longitude: -122.25, name: "Berlin"))
-        #expect(tweet.stats == ItemStats(likes: 2, reposts: 1) && tweet.liked == true)
+        #expect(tweet.stats == ItemStats(likes: 2, reposts: 1))
+        #expect(tweet.liked == true)
         let retweet = page.items[1]
-        #expect(
-            retweet.item.kind == .repost && retweet.original == "twitter:90" && retweet.item.text == "the whole of it"
-        )
+        #expect(retweet.item.kind == .repost)
+        #expect(retweet.original == "twitter:90")
+        #expect(retweet.item.text == "the whole of it")
         #expect(retweet.item.about?.author?.username == "bo")
         #expect(
             page.budget
@@ -68,12 +69,13 @@ import Wire
                     resetAt: Date(timeIntervalSince1970: 1_700_000_900)
                 )
         )
-        // Inclusive: one below the lowest.
-        #expect(network.asked.map { $0.query("max_id") } == [nil, "99"] && end.next == nil)
+        // `max_id` is inclusive, so the cursor is one below the lowest id.
+        #expect(network.asked.map { $0.query("max_id") } == [nil, "99"])
+        #expect(end.next == nil)
     }
 
-    /// A vector recomputed by another implementation.
-    @Test func signature() async throws {
+    @Test("The OAuth 1.0a signature equals that of another implementation")
+    func signature() async throws {
         let signed = try twitter.signed(
             .get(
                 "https://api.twitter.com/1.1/statuses/home_timeline.json?count=20&max_id=1149867427863379967&tweet_mode=extended"
@@ -85,7 +87,8 @@ import Wire
         )
     }
 
-    @Test func messages() async throws {
+    @Test("Private messages of API 1.1 are grouped into threads")
+    func messages() async throws {
         for _ in 0..<2 {
             network.answer("GET https://t/1.1/direct_messages/events/list.json", 200, TwitterShapes.events)
             network.answer(
@@ -105,17 +108,19 @@ import Wire
         let empty = try await twitter.threads(PageRequest(cursor: threads.next), as: first)
 
         #expect(threads.items.map(\.item.thread) == ["30-43", "7-30"])
-        #expect(
-            threads.items[0].item.text == "Hello & <you>" && threads.items[0].item.participants?.map(\.name) == ["Bo"]
-        )
+        #expect(threads.items[0].item.text == "Hello & <you>")
+        #expect(threads.items[0].item.participants?.map(\.name) == ["Bo"])
         #expect(threads.items[1].item.participants?.map(\.name) == ["7"])
         #expect(messages.items.map(\.item.text) == ["Hello & <you>", "first"])
         #expect(messages.items[1].item.author?.username == "bo")
         #expect(messages.items[0].item.createdAt == Date(timeIntervalSince1970: 1_516_403_560.557))
-        #expect(empty.items.isEmpty && empty.next != nil && network.last?.query("cursor") == "MTE0")
+        #expect(empty.items.isEmpty)
+        #expect(empty.next != nil)
+        #expect(network.last?.query("cursor") == "MTE0")
     }
 
-    @Test func v2Timeline() async throws {
+    @Test("The home timeline of API 2 is read and paged")
+    func v2Timeline() async throws {
         let path = "GET https://t/2/users/2244994945/timelines/reverse_chronological"
         network.answer(path, 200, TwitterShapes.second)
         network.answer(path, 200, #"{"meta":{"result_count":0}}"#)
@@ -125,23 +130,28 @@ import Wire
 
         #expect(page.items.map(\.item.kind) == [.reply, .repost])
         let post = page.items[0].item
-        #expect(post.text == "Today marks & more https://example.com/long" && post.author?.username == "XDevelopers")
+        #expect(post.text == "Today marks & more https://example.com/long")
+        #expect(post.author?.username == "XDevelopers")
         #expect(
             post.media == [
                 ItemMedia(kind: .photo, url: "https://pbs/m.jpg", thumbnailUrl: "https://pbs/m.jpg", alt: "alt")
             ]
         )
-        #expect(post.about?.id.native == "15" && post.stats == ItemStats(likes: 3, comments: 0, reposts: 1))
+        #expect(post.about?.id.native == "15")
+        #expect(post.stats == ItemStats(likes: 3, comments: 0, reposts: 1))
         #expect(post.location?.name == "Berlin")
-        #expect(page.items[1].original == "twitter:90" && page.items[1].item.text == "original")
+        #expect(page.items[1].original == "twitter:90")
+        #expect(page.items[1].item.text == "original")
         #expect(page.items[1].item.about?.author?.name == "Bo")
         #expect(network.asked.map { $0.query("pagination_token") } == [nil, "7140dibdnow9c7btw421"])
         #expect(network.asked[0].query("max_results") == "5")
         #expect(network.asked[0].header("authorization") == "Bearer bearer")
-        #expect(end.items.isEmpty && end.next == nil)
+        #expect(end.items.isEmpty)
+        #expect(end.next == nil)
     }
 
-    @Test func v2Messages() async throws {
+    @Test("Private messages of API 2 are read as threads")
+    func v2Messages() async throws {
         let body =
             #"{"data":[{"event_type":"MessageCreate","id":"9","text":"Testing 2","sender_id":"7","dm_conversation_id":"7-2244994945","created_at":"2022-10-28T01:00:00.000Z"},{"event_type":"ParticipantsJoin","id":"8"}],"includes":{"users":[{"id":"7","name":"Bo","username":"bo"}]},"meta":{"result_count":2,"next_token":"N"}}"#
         network.answer("GET https://t/2/dm_events", 200, body)
@@ -150,41 +160,45 @@ import Wire
         let threads = try await twitter.threads(PageRequest(), as: second)
         let messages = try await twitter.messages(of: "7-2244994945", PageRequest(), as: second)
 
-        #expect(threads.items.map(\.item.thread) == ["7-2244994945"] && threads.next != nil)
+        #expect(threads.items.map(\.item.thread) == ["7-2244994945"])
+        #expect(threads.next != nil)
         #expect(threads.items[0].item.participants?.map(\.username) == ["bo"])
         #expect(messages.items.map(\.item.id.native) == ["message/9"])
     }
 
-    @Test(arguments: [
-        (
-            429, #"{"errors":[{"code":88,"message":"Rate limit exceeded"}]}"#,
-            NetworkError.Class.rateLimited(until: Date(timeIntervalSince1970: 1_700_000_900))
-        ),
-        (401, #"{"errors":[{"code":89,"message":"Invalid or expired token."}]}"#, .auth),
-        (401, #"{"errors":[{"code":135,"message":"Timestamp out of bounds."}]}"#, .transient),
-        (403, #"{"errors":[{"code":64,"message":"Your account is suspended"}]}"#, .permission),
-        (403, #"{"errors":[{"code":187,"message":"Status is a duplicate."}]}"#, .invalid),
-        (404, #"{"errors":[{"code":144,"message":"No status found with that ID."}]}"#, .notFound),
-        (503, #"{"errors":[{"code":130,"message":"Over capacity"}]}"#, .transient),
-        (
-            429, #"{"title":"Too Many Requests","detail":"Too Many Requests","type":"about:blank","status":429}"#,
-            .rateLimited(until: Date(timeIntervalSince1970: 1_700_000_900))
-        ),
-        (
-            429, #"{"title":"UsageCapExceeded","type":"https://api.twitter.com/2/problems/usage-capped"}"#,
-            .rateLimited(until: Date(timeIntervalSince1970: 1_700_086_400))
-        ),
-        (401, #"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#, .auth),
-        (
-            403,
-            #"{"title":"Client Forbidden","reason":"client-not-enrolled","type":"https://api.twitter.com/2/problems/client-forbidden"}"#,
-            .unsupported
-        ),
-        (
-            403, #"{"title":"Forbidden","type":"https://api.twitter.com/2/problems/not-authorized-for-resource"}"#,
-            .permission
-        ),
-    ])
+    @Test(
+        "An error response has the class of its code",
+        arguments: [
+            (
+                429, #"{"errors":[{"code":88,"message":"Rate limit exceeded"}]}"#,
+                NetworkError.Class.rateLimited(until: Date(timeIntervalSince1970: 1_700_000_900))
+            ),
+            (401, #"{"errors":[{"code":89,"message":"Invalid or expired token."}]}"#, .auth),
+            (401, #"{"errors":[{"code":135,"message":"Timestamp out of bounds."}]}"#, .transient),
+            (403, #"{"errors":[{"code":64,"message":"Your account is suspended"}]}"#, .permission),
+            (403, #"{"errors":[{"code":187,"message":"Status is a duplicate."}]}"#, .invalid),
+            (404, #"{"errors":[{"code":144,"message":"No status found with that ID."}]}"#, .notFound),
+            (503, #"{"errors":[{"code":130,"message":"Over capacity"}]}"#, .transient),
+            (
+                429, #"{"title":"Too Many Requests","detail":"Too Many Requests","type":"about:blank","status":429}"#,
+                .rateLimited(until: Date(timeIntervalSince1970: 1_700_000_900))
+            ),
+            (
+                429, #"{"title":"UsageCapExceeded","type":"https://api.twitter.com/2/problems/usage-capped"}"#,
+                .rateLimited(until: Date(timeIntervalSince1970: 1_700_086_400))
+            ),
+            (401, #"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#, .auth),
+            (
+                403,
+                #"{"title":"Client Forbidden","reason":"client-not-enrolled","type":"https://api.twitter.com/2/problems/client-forbidden"}"#,
+                .unsupported
+            ),
+            (
+                403, #"{"title":"Forbidden","type":"https://api.twitter.com/2/problems/not-authorized-for-resource"}"#,
+                .permission
+            ),
+        ]
+    )
     func errors(status: Int, body: String, kind: NetworkError.Class) async {
         let limits = ["x-rate-limit-limit": "15", "x-rate-limit-remaining": "0", "x-rate-limit-reset": "1700000900"]
         network.answer("GET https://t/1.1/statuses/home_timeline.json", status, body, limits)
@@ -192,8 +206,9 @@ import Wire
         #expect(await failure { try await twitter.feed(PageRequest(), as: first) }?.kind == kind)
     }
 
-    /// The vectors of the network's documentation of webhooks, computed by another implementation.
-    @Test func webhooks() throws {
+    /// The values of the network's documentation of webhooks, computed by another implementation.
+    @Test("Webhook handshakes and signatures equal the documented ones")
+    func webhooks() throws {
         var parts = ConnectorParts(network, "https://t", id: "ck", secret: "consumer-secret")
         parts.now = { testNow }
         let twitter = TwitterConnector(parts)
@@ -204,7 +219,7 @@ import Wire
         let body = ByteBuffer(string: "challenge_string")
         let signature = "sha256=S/mG8E9n5SjoGuCqHguvP8K8uuu5ogCPF0dOpIdyZlk="
         let name = "x-twitter-webhooks-signature"
-        // Signed, but no JSON; changed; not signed at all.
+        // The first delivery is signed but not JSON. The others have a changed or no signature.
         #expect(throws: NetworkError(.invalid, "the delivery is not JSON")) {
             try twitter.events(of: WebhookDelivery(headers: [name: signature], body: body))
         }

@@ -6,13 +6,14 @@ import Wire
 
 @testable import SocialServer
 
-/// Shapes of 2015, as recorded.
-@Suite struct VineTests {
+/// Responses of 2015 in their recorded format.
+@Suite("Vine") struct VineTests {
     private let network = RecordedNetwork()
     private let ann = NetworkAccount.ann(id: nil, NetworkTokens(access: "1169361810303164416-7508513e"))
     private var vine: VineConnector { VineConnector(ConnectorParts(network, "https://v")) }
 
-    @Test func timeline() async throws {
+    @Test("The timeline is read and paged")
+    func timeline() async throws {
         network.answer("GET https://v/timelines/graph", 200, VineShapes.list(VineShapes.post, next: "2"))
         network.answer("GET https://v/timelines/graph", 200, VineShapes.list(VineShapes.repost, next: "null"))
 
@@ -20,22 +21,26 @@ import Wire
         let second = try await vine.feed(PageRequest(cursor: first.next), as: ann)
 
         let post = first.items[0].item
-        #expect(
-            post.id.native == "1165534353162461184" && post.text == "Replay #lnv" && post.author?.username == "Carson"
-        )
+        #expect(post.id.native == "1165534353162461184")
+        #expect(post.text == "Replay #lnv")
+        #expect(post.author?.username == "Carson")
         #expect(post.media == [ItemMedia(kind: .video, url: "http://mtc/x.mp4", thumbnailUrl: "http://v/x.jpg")])
-        #expect(post.stats == ItemStats(likes: 2, comments: 0, reposts: 1, views: 1_609) && post.liked == false)
-        #expect(
-            post.createdAt == NetworkTime.date("2015-01-10T03:07:38Z") && post.url == "https://vine.co/v/OpUIQmQYuQm"
-        )
-        #expect(second.items[0].item.kind == .repost && second.items[0].original == "vine:1165534353162461184")
-        #expect(second.items[0].item.liked == true && second.items[0].item.author?.name == "Bo")
+        #expect(post.stats == ItemStats(likes: 2, comments: 0, reposts: 1, views: 1_609))
+        #expect(post.liked == false)
+        #expect(post.createdAt == NetworkTime.date("2015-01-10T03:07:38Z"))
+        #expect(post.url == "https://vine.co/v/OpUIQmQYuQm")
+        #expect(second.items[0].item.kind == .repost)
+        #expect(second.items[0].original == "vine:1165534353162461184")
+        #expect(second.items[0].item.liked == true)
+        #expect(second.items[0].item.author?.name == "Bo")
         #expect(network.asked.map { $0.query("anchor") } == [nil, "1142067109166465024"])
-        #expect(network.asked[1].query("page") == "2" && second.next == nil)
+        #expect(network.asked[1].query("page") == "2")
+        #expect(second.next == nil)
         #expect(network.asked[0].header("vine-session-id") == "1169361810303164416-7508513e")
     }
 
-    @Test func notifications() async throws {
+    @Test("Notifications have the kind of their type")
+    func notifications() async throws {
         let note =
             #"{"notificationId":492792423,"notificationTypeId":1,"body":"Bob liked your post","userId":23,"username":"Bob","verified":0,"created":"2015-01-10T03:07:38.000000","postId":1,"thumbnailUrl":"http://v/t.jpg"}"#
         network.answer(
@@ -53,21 +58,25 @@ import Wire
         #expect(items[0].id.native == "notification/492792423")
     }
 
-    @Test(arguments: [
-        (401, #"{"code":103,"data":"","success":false,"error":"Authenticate first"}"#, NetworkError.Class.auth),
-        (400, #"{"code":101,"data":"","success":false,"error":"bad"}"#, .auth),
-        (404, #"{"code":900,"data":"","success":false,"error":"That record does not exist."}"#, .notFound),
-        (200, #"{"code":900,"data":"","success":false,"error":"no"}"#, .notFound),
-        (200, #"{"code":1,"data":"","success":false,"error":"no"}"#, .invalid),
-        (420, "", .rateLimited(until: testNow.addingTimeInterval(60))), (500, "", .transient),
-    ])
+    @Test(
+        "An error response has the class of its code",
+        arguments: [
+            (401, #"{"code":103,"data":"","success":false,"error":"Authenticate first"}"#, NetworkError.Class.auth),
+            (400, #"{"code":101,"data":"","success":false,"error":"bad"}"#, .auth),
+            (404, #"{"code":900,"data":"","success":false,"error":"That record does not exist."}"#, .notFound),
+            (200, #"{"code":900,"data":"","success":false,"error":"no"}"#, .notFound),
+            (200, #"{"code":1,"data":"","success":false,"error":"no"}"#, .invalid),
+            (420, "", .rateLimited(until: testNow.addingTimeInterval(60))), (500, "", .transient),
+        ]
+    )
     func errors(status: Int, body: String, kind: NetworkError.Class) async {
         network.answer("GET https://v/timelines/graph", status, body)
 
         #expect(await failure { try await vine.feed(PageRequest(), as: ann) }?.kind == kind)
     }
 
-    @Test func session() async throws {
+    @Test("A user name and password are exchanged for a session key")
+    func session() async throws {
         network.answer(
             "POST https://v/users/authenticate",
             200,
@@ -76,13 +85,14 @@ import Wire
 
         let identity = try await vine.identify(.ann(id: "bob@example.org", NetworkTokens(access: "secret")))
 
-        #expect(
-            identity.id == "1169361810303164416" && identity.tokens == NetworkTokens(access: "1169361810303164416-uuid")
-        )
-        #expect(network.last?.form("password") == "secret" && network.last?.form("deviceToken")?.count == 64)
+        #expect(identity.id == "1169361810303164416")
+        #expect(identity.tokens == NetworkTokens(access: "1169361810303164416-uuid"))
+        #expect(network.last?.form("password") == "secret")
+        #expect(network.last?.form("deviceToken")?.count == 64)
     }
 
-    @Test func video() async throws {
+    @Test("A video is uploaded with a thumbnail, published and liked")
+    func video() async throws {
         let post = NetworkPost.saying("hi", video: .video)
         let name = post.key.uuidString.lowercased()
         network.answer("PUT https://v/upload/videos/\(name).mp4", 200, "", ["X-Upload-Key": "http://v/kept.mp4"])
@@ -103,7 +113,7 @@ import Wire
 
         #expect(posted.id == "1165534353162461185")
         #expect(network.last?.json?["videoUrl"]?.text == "http://v/kept.mp4")
-        // A picture that is one.
+        // The thumbnail is a valid JPEG.
         #expect(network.asked[1].body?.readableBytesView.starts(with: [0xFF, 0xD8, 0xFF]) == true)
         #expect(try await vine.like("repost/7/5", as: ann).id == "5")
         #expect(await failure { try await vine.prepare(.saying("text"), as: ann) }?.code == "media_missing")

@@ -4,11 +4,11 @@ import Testing
 
 @testable import SocialServer
 
-/// How networks are told whose events we want.
-@Suite struct WebhookSubscriptionTests {
+@Suite("Webhook subscriptions") struct WebhookSubscriptionTests {
     private let network = RecordedNetwork()
 
-    @Test func facebook() async throws {
+    @Test("A page of Facebook is subscribed with its own token")
+    func facebook() async throws {
         let facebook = FacebookConnector(ConnectorParts(network, "https://f"), pause: noPause)
         let page = NetworkAccount.ann(id: "546", NetworkTokens(access: "pages-own"))
         network.answer("POST https://f/v24.0/546/subscribed_apps", 200, #"{"success":true}"#)
@@ -24,7 +24,8 @@ import Testing
         #expect(proofs == Array(repeating: Signatures.sha256(Data("pages-own".utf8), key: "app-secret"), count: 2))
     }
 
-    @Test func instagram() async throws {
+    @Test("An account of Instagram is subscribed with its own token")
+    func instagram() async throws {
         let instagram = InstagramConnector(ConnectorParts(network, "https://i"), pause: noPause)
         network.answer("POST https://i/v24.0/me/subscribed_apps", 200, #"{"success":true}"#)
 
@@ -34,8 +35,8 @@ import Testing
         #expect(network.last?.header("authorization") == "Bearer token")
     }
 
-    /// The APIs of 2015 told the application of everybody who had let it in.
-    @Test func v1APIs() async throws {
+    @Test("The APIs of 2015 need no subscription per account")
+    func v1APIs() async throws {
         var parts = ConnectorParts(network, "https://old")
         parts.key.others = ["API": "personal"]
         try await FacebookConnector(parts, pause: noPause).subscribe(.ann())
@@ -45,7 +46,8 @@ import Testing
         #expect(network.asked.isEmpty)
     }
 
-    @Test func twitter() async throws {
+    @Test("An account of Twitter is subscribed to the valid webhook of the application")
+    func twitter() async throws {
         let twitter = TwitterTests.connector(network)
         let subscriptions = "https://t/2/account_activity/webhooks/12/subscriptions/all"
         for _ in 0..<2 {
@@ -72,7 +74,8 @@ import Testing
         {"id":"12","url":"https://roost.example/webhooks/twitter","valid":true}],"meta":{"result_count":3}}
         """
 
-    @Test func withoutWebhook() async throws {
+    @Test("Without a registered webhook there is no subscription")
+    func withoutWebhook() async throws {
         let twitter = TwitterTests.connector(network)
         network.answer("POST https://t/oauth2/token", 200, #"{"token_type":"bearer","access_token":"app"}"#)
         network.answer("GET https://t/2/webhooks", 200, #"{"meta":{"result_count":0}}"#)

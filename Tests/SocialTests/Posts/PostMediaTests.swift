@@ -7,7 +7,7 @@ import Wire
 
 @testable import SocialServer
 
-/// What a network found at an address.
+/// The response to a request for media by a network.
 private struct Fetched: Sendable {
     var url: String
     var status: Int
@@ -18,8 +18,8 @@ private struct Fetched: Sendable {
 @Suite("Media that networks fetch") struct PostMediaTests {
     private let fetched = Shared<[Fetched]>([])
 
-    /// Lets a network fetch photos from the service, without a credential.
-    private func fetch(_ network: Network, in fixture: Fixture) {
+    /// Makes a network fetch photos from the service, without a credential.
+    private func fetch(_ network: Network, in fixture: SocialFixture) {
         let (service, fetched) = (fixture.service, fetched)
         fixture.networks[network].behavior.change { behavior in
             behavior.fetch = { url in
@@ -39,12 +39,12 @@ private struct Fetched: Sendable {
         }
     }
 
-    @Test("A photo of a form is fetched from a public address, which ends when the post is done")
+    @Test("A photo of a form is fetched from a public URL, which expires when the post is done")
     func form() async throws {
         try await withSocial { fixture in
             try await fixture.link(.facebook)
             fetch(.facebook, in: fixture)
-            let form = Form(data: #"{"text": "a picture"}"#, photo: Fixture.picture)
+            let form = Form(data: #"{"text": "a picture"}"#, photo: SocialFixture.picture)
 
             let answer = try await fixture.ann.ask(.post, "/feed", form.body, headers: form.headers)
 
@@ -53,14 +53,14 @@ private struct Fetched: Sendable {
             #expect(found.url.hasPrefix("http://127.0.0.1:8080/feed/media/"))
             #expect(found.status == 200)
             #expect(found.type == "image/jpeg")
-            #expect(found.bytes == Fixture.picture.count)
+            #expect(found.bytes == SocialFixture.picture.count)
             let path = found.url.replacing("http://127.0.0.1:8080", with: "")
             #expect(try await fixture.service.send(.get, path).status == 404)
             #expect(try await fixture.rows("SELECT element AS row FROM post_media").isEmpty)
         }
     }
 
-    @Test("A photo of a scheduled post is fetched when its time has come")
+    @Test("A photo of a scheduled post is fetched when the post is due")
     func scheduled() async throws {
         try await withSocial { fixture in
             try await fixture.link(.facebook)
@@ -73,18 +73,18 @@ private struct Fetched: Sendable {
                 !fixture.networks[.facebook].seen.value.isEmpty
             }
             #expect(fetched.value.map(\.status) == [200])
-            #expect(fetched.value.map(\.bytes) == [Fixture.picture.count])
+            #expect(fetched.value.map(\.bytes) == [SocialFixture.picture.count])
         }
     }
 
-    @Test("An address serves parts of its file for an hour while the post is not done, and no forged address does")
+    @Test("A URL serves byte ranges for an hour while the post is not done, and a forged URL responds 404")
     func expiry() async throws {
         try await withSocial { fixture in
             try await fixture.link(.facebook)
             fetch(.facebook, in: fixture)
             let busy = NetworkError(.transient, "busy")
             fixture.networks[.facebook].behavior.change { $0.publishing = .rejects(busy) }
-            let form = Form(data: #"{"text": "a picture"}"#, photo: Fixture.picture)
+            let form = Form(data: #"{"text": "a picture"}"#, photo: SocialFixture.picture)
             let answer = try await fixture.ann.ask(.post, "/feed", form.body, headers: form.headers)
             let path = try #require(fetched.value.first).url.replacing("http://127.0.0.1:8080", with: "")
 
@@ -98,18 +98,18 @@ private struct Fetched: Sendable {
 
             #expect(answer.json["data"]["results"]["facebook"]["code"].int == 503)
             #expect(part.status == 206)
-            #expect(Array(part.body) == Array(Fixture.picture.prefix(4)))
+            #expect(Array(part.body) == Array(SocialFixture.picture.prefix(4)))
             #expect(forged.status == 404)
             #expect(expired.status == 404)
             #expect(expired.problem?.code == "media_not_found")
         }
     }
 
-    @Test("Only a network that fetches media has files stored for it")
+    @Test("Files are stored only for networks that fetch media")
     func bytesAreSent() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
-            let form = Form(data: #"{"text": "a picture"}"#, photo: Fixture.picture)
+            let form = Form(data: #"{"text": "a picture"}"#, photo: SocialFixture.picture)
 
             let answer = try await fixture.ann.ask(.post, "/feed", form.body, headers: form.headers)
 

@@ -7,8 +7,9 @@ import Wire
 
 @testable import SocialServer
 
-@Suite struct ScheduleTests {
-    @Test func due() async throws {
+@Suite("Scheduled posts") struct ScheduleTests {
+    @Test("A scheduled post is published once when it is due, and its results are listed")
+    func due() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter, .facebook)
             try await fixture.another { _ in
@@ -22,7 +23,8 @@ import Wire
                 }
 
                 let done = try await fixture.ann.ask(.get, "/feed/scheduled").json["scheduled"]
-                #expect(added.status == 200 && waiting.json["scheduled"][0]["state"].string == "waiting")
+                #expect(added.status == 200)
+                #expect(waiting.json["scheduled"][0]["state"].string == "waiting")
                 #expect(waiting.json["scheduled"][0]["id"] == added.json["id"])
                 #expect(done[0]["results"]["twitter"]["code"].int == 200)
                 #expect(done[0]["results"]["reddit"]["code"].int == 422)
@@ -32,7 +34,7 @@ import Wire
         }
     }
 
-    @Test("The results of a scheduled post have the parts that an immediate post has")
+    @Test("The results of a scheduled post have the same parts as those of an immediate post")
     func parts() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter, .facebook)
@@ -59,7 +61,7 @@ import Wire
         }
     }
 
-    @Test("A network that refuses until the post is given up has its result")
+    @Test("A network that rejects until the post is given up has its result")
     func givenUp() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
@@ -78,7 +80,8 @@ import Wire
         }
     }
 
-    @Test func file() async throws {
+    @Test("The file of a scheduled post is published and then removed")
+    func file() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
 
@@ -88,30 +91,34 @@ import Wire
             #expect(added.status == 200, "\(added.text)")
             try await eventually(within: .seconds(20), "posted") { !fixture.networks[.twitter].seen.value.isEmpty }
             #expect(fixture.networks[.twitter].seen.value.map(\.photo) == ["image/jpeg 10004"])
-            try await eventually(within: .seconds(20), "forgotten") {
+            try await eventually(within: .seconds(20), "removed") {
                 try await fixture.rows("SELECT element AS row FROM post_media").isEmpty
             }
         }
     }
 
-    @Test func fileLimit() async throws {
+    @Test("Files of scheduled posts over the storage quota are rejected, and text is not")
+    func fileLimit() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let first = try await fixture.schedulePicture(after: 3_600)
-            // As if many had been sent.
+            // The stored file is enlarged to just below the quota.
             let many = "convert_to(repeat('x', 268430000), 'UTF8')"
             _ = try await fixture.rows("UPDATE post_media SET bytes = \(many) RETURNING element AS row")
 
             let second = try await fixture.schedulePicture(after: 3_600)
-            let words = try await fixture.schedule("words alone", after: 60)
+            let text = try await fixture.schedule("text only", after: 60)
 
-            #expect(first.status == 200 && words.status == 200)
-            #expect(second.status == 507 && second.problem?.code == "storage_quota_exceeded", "\(second.text)")
+            #expect(first.status == 200)
+            #expect(text.status == 200)
+            #expect(second.status == 507, "\(second.text)")
+            #expect(second.problem?.code == "storage_quota_exceeded", "\(second.text)")
             #expect(try await fixture.rows("SELECT count(*)::text AS row FROM post_media") == ["1"])
         }
     }
 
-    @Test func canceled() async throws {
+    @Test("A canceled post is not published, and only its author can cancel it")
+    func canceled() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let id = try await fixture.schedule("never", after: 60).json["id"].string ?? ""
@@ -123,28 +130,31 @@ import Wire
             _ = try await fixture.schedule("the next", after: 1)
             fixture.clock.advance(by: 2)
 
-            #expect(foreign.status == 404 && gone.status == 200 && again.status == 404)
+            #expect(foreign.status == 404)
+            #expect(gone.status == 200)
+            #expect(again.status == 404)
             try await eventually(within: .seconds(20), "the next") {
                 fixture.networks[.twitter].seen.value.map(\.text) == ["the next"]
             }
         }
     }
 
-    @Test func retry() async throws {
+    @Test("A rate-limited post is published later")
+    func retry() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let network = fixture.networks[.twitter]
             network.behavior.change { $0.publishing = .rejects(NetworkError(.rateLimited(until: nil), "slow down")) }
             _ = try await fixture.schedule("later", after: 1)
             fixture.clock.advance(by: 2)
-            // Tried, and what came of it is written down: it is given up where more than an hour has passed by then.
+            // The clock may advance only after the attempt is recorded, because a post is given up after an hour.
             try await eventually(within: .seconds(30), "tried") {
                 guard network.asked.value.contains(where: { $0.hasPrefix("publish") }) else { return false }
                 return try await fixture.rows("SELECT state AS row FROM publications") == ["waiting"]
             }
 
             network.behavior.change { $0.publishing = .accepts }
-            // Past the claim of the first attempt, and the minute that the network is left alone for.
+            // The time exceeds the claim of the first attempt and the minute for which the network is paused.
             fixture.clock.advance(by: 65)
             try await eventually(within: .seconds(30), "posted") {
                 network.seen.value.map(\.text) == ["later"]
@@ -152,7 +162,8 @@ import Wire
         }
     }
 
-    @Test func failureReason() async throws {
+    @Test("A scheduled post to an unlinked network has a result with the reason")
+    func failureReason() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             _ = try await fixture.schedule("later", after: 60, #", "networks": ["twitter"]"#)
@@ -169,7 +180,8 @@ import Wire
         }
     }
 
-    @Test func requestAccounts() async throws {
+    @Test("Tokens in the request cannot be used for a scheduled post")
+    func requestAccounts() async throws {
         try await withSocial { fixture in
             let at = Timestamp.string(from: fixture.clock.read().addingTimeInterval(60))
             let meta = #"{"twitter": {"access_token": "ann"}}"#
@@ -177,15 +189,17 @@ import Wire
 
             let answer = try await fixture.ann.ask(.post, "/feed/schedule", body)
 
-            #expect(answer.status == 400 && answer.problem?.code == "no_target_network", "\(answer.text)")
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect(answer.problem?.code == "no_target_network", "\(answer.text)")
         }
     }
 
-    @Test func pages() async throws {
+    @Test("Scheduled posts are paged, and a cursor is valid only for its user and list")
+    func pages() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             for index in 0..<7 {
-                // Two at a time fall together.
+                // Two posts have the same time.
                 _ = try await fixture.schedule("\(index)", after: 600 - Double(index / 2) * 60)
             }
             var (cursor, texts, pages) = (String?.none, [String](), 0)
@@ -200,28 +214,35 @@ import Wire
                 }
             } while cursor != nil && pages < 10
 
-            #expect(pages == 4 && texts.count == 7 && texts.first == "6")
+            #expect(pages == 4)
+            #expect(texts.count == 7)
+            #expect(texts.first == "6")
             #expect(texts.sorted() == (0..<7).map(String.init))
         }
     }
 
-    @Test(arguments: [
-        (#"{"data": {"text": "a"}}"#, "at"), (#"{"at": "2020-01-01T00:00:00Z", "data": {"text": "a"}}"#, "at"),
-        (#"{"at": "2999-01-01T00:00:00Z", "data": {"text": "a"}}"#, "at"), (#"{"at": "2999-01-01T00:00:00Z"}"#, "data"),
-    ])
+    @Test(
+        "A missing, past or too late time is rejected, and so is missing data",
+        arguments: [
+            (#"{"data": {"text": "a"}}"#, "at"), (#"{"at": "2020-01-01T00:00:00Z", "data": {"text": "a"}}"#, "at"),
+            (#"{"at": "2999-01-01T00:00:00Z", "data": {"text": "a"}}"#, "at"),
+            (#"{"at": "2999-01-01T00:00:00Z"}"#, "data"),
+        ]
+    )
     func invalidTime(body: String, field: String) async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
 
             let answer = try await fixture.ann.ask(.post, "/feed/schedule", body)
 
-            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
+            #expect(answer.status == 400, "\(answer.text)")
+            #expect(answer.problem?.field == field, "\(answer.text)")
         }
     }
 }
 
-extension Fixture {
-    /// What begins as a JPEG does, and is 10,004 bytes long.
+extension SocialFixture {
+    /// A file of 10,004 bytes that begins like a JPEG.
     static let picture: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 7, count: 10_000)
 
     func schedule(
@@ -233,7 +254,7 @@ extension Fixture {
         return try await ann.ask(.post, "/feed/schedule", #"{"at": "\#(at)", "data": {"text": "\#(text)"\#(fields)}}"#)
     }
 
-    /// Has ann's words posted later with a picture, as a form sends it.
+    /// Schedules a post by Ana with a picture, as a form.
     func schedulePicture(_ text: String = "a picture", after seconds: TimeInterval) async throws -> TestHTTPResponse {
         let at = Timestamp.string(from: clock.read().addingTimeInterval(seconds))
         let form = Form(data: #"{"text": "\#(text)", "at": "\#(at)"}"#, photo: Self.picture)

@@ -8,23 +8,26 @@ import Wire
 
 @testable import SocialServer
 
-/// Timeouts, crashes and repetitions: nothing that people see is posted twice.
-@Suite struct UnknownOutcomeTests {
+/// After timeouts, crashes and retries no post is published twice.
+@Suite("Posts with unknown outcome") struct UnknownOutcomeTests {
     private static let post = #"{"data": {"text": "once"}}"#
 
-    @Test func foundAfterTimeout() async throws {
+    @Test("A post whose response is lost is found on the network")
+    func foundAfterTimeout() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             fixture.networks[.twitter].behavior.change { $0.publishing = .acceptsWithoutResponse }
 
             let result = try await fixture.ann.ask(.post, "/feed", Self.post).json["data"]["results"]["twitter"]
 
-            #expect(result["code"].int == 200 && result["id"].string == "twitter:of once")
+            #expect(result["code"].int == 200)
+            #expect(result["id"].string == "twitter:of once")
             #expect(fixture.networks[.twitter].seen.value.count == 1)
         }
     }
 
-    @Test func notResent() async throws {
+    @Test("A post that is not found is not sent again")
+    func notResent() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             fixture.networks[.twitter].behavior.change { $0.publishing = .losesWithoutResponse }
@@ -37,10 +40,13 @@ import Wire
         }
     }
 
-    /// What a client does whose answer never came, after the service was killed in the middle.
-    @Test(arguments: [
-        ("waiting", false), ("sent", true), ("sent", false), ("unknown", true), ("unknown", false), ("done", true),
-    ])
+    /// The client repeats the request with its idempotency key after the service was killed.
+    @Test(
+        "A repeated request after a crash publishes the post once, in every state",
+        arguments: [
+            ("waiting", false), ("sent", true), ("sent", false), ("unknown", true), ("unknown", false), ("done", true),
+        ]
+    )
     func resumed(state: String, isThere: Bool) async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter, .facebook)
@@ -48,7 +54,7 @@ import Wire
             network.behavior.change { $0.publishing = isThere ? .accepts : .losesWithoutResponse }
             let key: HTTPFields = [.idempotencyKey: "the same"]
             _ = try await fixture.ann.ask(.post, "/feed", Self.post, headers: key)
-            // As the rows are when the process is gone at that moment.
+            // The rows are set to the state that a crash leaves.
             try await fixture.leave(state, sent: 36)
             _ = try await fixture.rows("DELETE FROM idempotency_keys RETURNING key AS row")
             network.behavior.change { $0.publishing = .accepts }
@@ -56,7 +62,7 @@ import Wire
             let again = try await fixture.ann.ask(.post, "/feed", Self.post, headers: key)
 
             #expect(again.json["data"]["results"]["facebook"]["code"].int == 200)
-            #expect(network.seen.value.count <= 1, "twice")
+            #expect(network.seen.value.count <= 1, "published twice")
             #expect(fixture.networks[.facebook].seen.value.count == 1)
             guard state != "done" else { return }
             #expect(again.json["data"]["results"]["twitter"]["code"].int == 200)
@@ -64,13 +70,14 @@ import Wire
         }
     }
 
-    @Test func reconciled() async throws {
+    @Test("A post that appears later is found by reconciliation")
+    func reconciled() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let network = fixture.networks[.twitter]
             network.behavior.change { $0.publishing = .losesWithoutResponse }
             _ = try await fixture.ann.ask(.post, "/feed", Self.post)
-            // It was only slow.
+            // The network shows the post late.
             let key = try #require(network.lost.value.first)
             network.seen.change { $0.append(.init(key: key, text: "once", by: "ann")) }
             fixture.clock.advance(by: 31)
@@ -83,8 +90,10 @@ import Wire
         }
     }
 
-    /// A second request meets a first one that the network has not shown yet.
-    @Test(arguments: [("sent", 409), ("unknown", 504)])
+    @Test(
+        "A repeated request waits for a post that the network may still show",
+        arguments: [("sent", 409), ("unknown", 504)]
+    )
     func inFlight(state: String, code: Int) async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
@@ -104,7 +113,8 @@ import Wire
         }
     }
 
-    @Test func idempotentNetwork() async throws {
+    @Test("A repeated request to a network with idempotency keys publishes the post once")
+    func idempotentNetwork() async throws {
         try await withSocial { fixture in
             try await fixture.link(.mastodon)
             let network = fixture.networks[.mastodon]
@@ -125,8 +135,10 @@ import Wire
         }
     }
 
-    /// An answer in a thread is as a post: after a kill it is looked for, and not said twice.
-    @Test(arguments: [("waiting", false), ("sent", true), ("sent", false), ("unknown", true), ("done", true)])
+    @Test(
+        "A repeated reply after a crash is published once, in every state",
+        arguments: [("waiting", false), ("sent", true), ("sent", false), ("unknown", true), ("done", true)]
+    )
     func resumedReply(state: String, isThere: Bool) async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
@@ -148,7 +160,8 @@ import Wire
         }
     }
 
-    @Test func reconciledReply() async throws {
+    @Test("A reply that appears later is found by reconciliation")
+    func reconciledReply() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let network = fixture.networks[.twitter]
@@ -168,22 +181,25 @@ import Wire
         }
     }
 
-    @Test func reusedKey() async throws {
+    @Test("An idempotency key that is used for another post is rejected")
+    func reusedKey() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             let key: HTTPFields = [.idempotencyKey: "the same"]
             _ = try await fixture.ann.ask(.post, "/feed", Self.post, headers: key)
-            // As after a minute of a request whose process is gone.
+            // The stored response is deleted, as a minute after a crash.
             _ = try await fixture.rows("DELETE FROM idempotency_keys RETURNING key AS row")
 
             let other = try await fixture.ann.ask(.post, "/feed", #"{"data": {"text": "other"}}"#, headers: key)
 
-            #expect(other.status == 422 && other.problem?.code == "idempotency_key_reused", "\(other.text)")
+            #expect(other.status == 422, "\(other.text)")
+            #expect(other.problem?.code == "idempotency_key_reused", "\(other.text)")
             #expect(fixture.networks[.twitter].seen.value.map(\.text) == ["once"])
         }
     }
 
-    @Test func keyPerUser() async throws {
+    @Test("The same idempotency key of two users publishes two posts")
+    func keyPerUser() async throws {
         try await withSocial { fixture in
             try await fixture.link(.twitter)
             try await fixture.bob.link(.twitter, "bob")
@@ -199,8 +215,8 @@ import Wire
     }
 }
 
-extension Fixture {
-    /// Leaves what goes to Twitter as if it had come to a state so many seconds ago.
+extension SocialFixture {
+    /// Sets the publication on Twitter to a state that it reached a number of seconds ago.
     fileprivate func leave(_ state: String, sent seconds: Int) async throws {
         _ = try await rows(
             """

@@ -3,18 +3,18 @@ import SocialAPI
 import Testing
 import Wire
 
-/// What a client's author has recorded of a real server, as `scripts/recorded-responses` lays it out.
+/// A response of a real server that a client's author recorded, in the format of `scripts/recorded-responses`.
 struct Recording: Decodable, Sendable {
-    /// The file in its source.
+    /// The file in the source repository.
     var from: String
     var method: String
     var url: String
     var status: Int
-    /// Names in lower case.
+    /// The header fields, with names in lower case.
     var headers: [String: String]
     var body: String
 
-    /// Without host and query.
+    /// The path without host and query.
     var path: String {
         let behind = url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }
         return String(behind.prefix { $0 != "?" })
@@ -23,7 +23,7 @@ struct Recording: Decodable, Sendable {
     var origin: String { String(url.prefix(url.count - url.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }.count)) }
 }
 
-/// A value of a network's API that granary's tests are made of.
+/// A value of a network's API in granary's tests.
 struct KnownValue: Decodable, Sendable {
     var from: String
     var network: String
@@ -31,7 +31,7 @@ struct KnownValue: Decodable, Sendable {
 }
 
 enum Recordings {
-    /// Where they are; none but under `make recorded`.
+    /// The folder of the recordings, set by `make recorded`.
     static let folder = ProcessInfo.processInfo.environment["RECORDED"]
 
     static let mastodon = Result<[Recording], any Error> { try lines(of: "mastodon") }
@@ -44,12 +44,12 @@ enum Recordings {
         return try data.split(separator: UInt8(ascii: "\n")).map { try JSONDecoder().decode(Line.self, from: $0) }
     }
 
-    /// For who reads the log: what was read, and what nobody has recorded.
+    /// Prints what was read and what is not recorded.
     static func say(_ what: String) { print("recorded: \(what)") }
 }
 
 extension RecordedNetwork {
-    /// Answers as the server did, to another request too.
+    /// Adds a recorded response to a request.
     func answer(_ request: String, as recording: Recording, body: String? = nil) {
         answer(request, recording.status, body ?? recording.body, recording.headers)
     }

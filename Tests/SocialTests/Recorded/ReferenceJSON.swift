@@ -5,20 +5,20 @@ import Wire
 
 @testable import SocialServer
 
-/// Another reader than ours of the same JSON: Foundation's.
+/// Foundation's JSON reader, as a reference.
 enum ReferenceJSON {
     static func read(_ text: String) throws -> Any {
         try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
     }
 
-    /// Whether both mean the same.
+    /// Whether both values are equal.
     static func agrees(_ value: JSONValue?, _ other: Any?) -> Bool {
         switch value {
         case nil: other == nil
         case .null: other is NSNull
         case .bool(let flag): (other as? Bool) == flag
         case .integer(let whole): (other as? NSNumber)?.int64Value == whole
-        // Foundation reads long fractions by way of decimals, and is off by the last bits.
+        // Foundation reads long fractions as decimals and differs in the last bits.
         case .number(let number): (other as? NSNumber).map { abs($0.doubleValue - number) <= 4 * number.ulp } ?? false
         case .string(let text): (other as? String) == text
         case .array(let values):
@@ -32,7 +32,7 @@ enum ReferenceJSON {
         }
     }
 
-    /// Every object within, itself too, that is like that.
+    /// Returns every matching object in a value, including the value itself.
     static func objects(in value: Any, where isLike: ([String: Any]) -> Bool) -> [[String: Any]] {
         if let fields = value as? [String: Any] {
             return (isLike(fields) ? [fields] : []) + fields.values.flatMap { objects(in: $0, where: isLike) }
@@ -51,21 +51,21 @@ enum ReferenceJSON {
         return (text as? String).flatMap { format.date(from: $0) ?? whole.date(from: $0) }
     }
 
-    /// Whether a time is what was written, to the millisecond that clients are told.
+    /// Whether a time equals the text, to the millisecond.
     static func agrees(_ date: Date?, _ text: Any?) -> Bool {
         date.map { Timestamp.string(from: $0) } == text as? String
     }
 
-    /// The letters of a piece of HTML: what any reader of it has to show, but for white space.
+    /// Returns the visible text of HTML without white space.
     static func visibleText(ofHTML html: String) -> String {
         PlainText.unescaped(html.replacing(/<[^>]*>/, with: "")).filter { !$0.isWhitespace }
     }
 }
 
-/// Every one of the list was read, and its `raw` lacks nothing.
+/// Expects that every value of a list was read, with a complete `raw`.
 func expectAll(_ items: [Item], of originals: [Any], _ from: String) {
     #expect(items.count == originals.count, "\(from): \(originals.count - items.count) were not read")
     for (item, original) in zip(items, originals) where !ReferenceJSON.agrees(item.raw, original) {
-        Issue.record("\(from): the raw of \(item.id) is not what was answered")
+        Issue.record("\(from): the raw of \(item.id) differs from the response")
     }
 }
