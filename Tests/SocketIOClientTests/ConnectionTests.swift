@@ -123,7 +123,7 @@ import Testing
         let unusedServer = try await RunningServer.start { _ in }
         let endpoint = try unusedServer.endpoint()
         try await unusedServer.stop()
-        let unreachable = SocketIOClientError.unreachable("nobody answers at 127.0.0.1:\(endpoint.port)")  // prose-ok
+        let unreachable = SocketIOClientError.unreachable("no connection to 127.0.0.1:\(endpoint.port)")
         await #expect(throws: unreachable) {
             try await SocketIOConnection.connect(to: endpoint)
         }
