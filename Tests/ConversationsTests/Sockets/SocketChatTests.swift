@@ -212,6 +212,7 @@ import Wire
             #expect(published[0].contains(#""pushToken":"abcd""#))
             #expect(published[2].hasPrefix("device.badge"))
             #expect(published[2].contains(#""badge":7"#))
+            #expect(published[2].contains(#""sessionId":""#))
         }
     }
 }

@@ -98,7 +98,12 @@ struct Devices: Sendable {
         }
     }
 
-    func update(_ change: BadgeChange, of serial: String, _ user: User.ID) async throws -> Device {
+    func update(
+        _ change: BadgeChange,
+        of serial: String,
+        in session: String,
+        _ user: User.ID
+    ) async throws -> Device {
         guard (0...1_000_000).contains(change.badge) else {
             throw APIError.invalid("badge", "\"badge\" must be a number from 0 to 1,000,000")
         }
@@ -131,6 +136,7 @@ struct Devices: Sendable {
         let compact = try DraftRules.meta(meta)
         return try await database.transaction { db in
             try await MemberStore(db: db).ensureUsers([user.user], of: user.application)
+                sessionId: session,
             let store = DeviceStore(db: db)
             try await store.set(meta: compact, of: user)
             guard let owner = try await store.owner(user) else { throw Self.notFound }

@@ -104,7 +104,7 @@ struct Devices: Sendable {
         let user = User.ID(application: change.applicationId, user: change.userId)
         // Conversations does not limit the number; the table does.
         let badge = min(max(change.badge, 0), 1_000_000)
-        try await DeviceStore(db: db).set(badge: badge, of: change.deviceId, user, at: now())
+        try await DeviceStore(db: db).set(badge: badge, of: change.deviceId, in: change.sessionId, user, at: now())
     }
 
     /// Removes the devices of an ended session, and blocks later registrations in it.

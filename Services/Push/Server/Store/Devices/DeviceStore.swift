@@ -125,12 +125,14 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Sets the badge; the report also counts as seeing the device.
-    func set(badge: Int64, of device: String, _ user: User.ID, at now: Date) async throws {
+    /// Sets the badge of the device with this id, and of the devices that `session` registered under other ids; the
+    /// report also counts as seeing the devices.
+    func set(badge: Int64, of device: String, in session: String?, _ user: User.ID, at now: Date) async throws {
         try await db.run(
             """
             UPDATE devices SET badge = \(badge), seen_at = greatest(seen_at, \(now))
-            WHERE application_id = \(user.application) AND user_id = \(user.user) AND device_id = \(device)
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+                AND (device_id = \(device) OR session_id = \(session))
             """
         )
     }
