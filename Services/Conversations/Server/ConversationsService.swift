@@ -19,6 +19,7 @@ package struct ConversationsService: SuiteService {
         EventOutbox.migration("V0002_create_event_outbox"),
         EventConsumer.migration("V0003_create_event_inbox"),
         DeletionConfirmations.migration("V0004_create_unconfirmed_deletions"),
+        Migration(name: "V0005_push_registrations", sql: PackageResources.V0005_push_registrations_sql),
     ]
 
     package static let events: Set = [
@@ -155,6 +156,9 @@ package struct ConversationsService: SuiteService {
         )
         let consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
         eventConsumer = MemberProfiles.handlingEvents(of: consumer)
+            .on(DeviceChanged.self, from: [.push]) { changed, event, db in
+                try await devices.accept(changed, at: event.at, in: db)
+            }
             .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await userDeletions.begin(deleted, event, in: db)
                 try await deletionConfirmations.begin(deleted.user, deleted.deletionJob, at: event.at, in: db)
