@@ -14,9 +14,11 @@ import Wire
         #"{}"#: "label", #"{"label": null}"#: "label", #"{"label": ""}"#: "label", #"{"label": 1}"#: "label",
         #"{"label": "\#(long(256))"}"#: "label", #"{"label": "a\u0000b"}"#: "label", #"{"label": "\ud800"}"#: "label",
         #"{"label": "x", "members": "bo"}"#: "members", #"{"label": "x", "members": [1]}"#: "members[0]",
-        #"{"label": "x", "members": [""]}"#: "members", #"{"label": "x", "members": ["\#(long(256))"]}"#: "members",
+        #"{"label": "x", "members": [""]}"#: "members[0]",
+        #"{"label": "x", "members": ["bo", "\#(long(256))"]}"#: "members[1]",
         #"{"label": "x", "members": [\#(names)]}"#: "members", #"{"label": "x", "whiteList": 5}"#: "whiteList",
-        #"{"label": "x", "whiteList": [""]}"#: "whiteList", #"{"label": "x", "whiteList": [\#(names)]}"#: "whiteList",
+        #"{"label": "x", "whiteList": [""]}"#: "whiteList[0]",
+        #"{"label": "x", "whiteList": [\#(names)]}"#: "whiteList",
         #"{"label": "x", "meta": []}"#: "meta", #"{"label": "x", "meta": "m"}"#: "meta",
         #"{"label": "x", "meta": \#(deep)}"#: "meta", #"{"label": "x", "type": "direct"}"#: "members",
         #"{"type": "direct", "members": ["ana"]}"#: "members",
@@ -49,7 +51,8 @@ import Wire
         #"{"data": "x", "pushTitle": "\#(long(256))"}"#: "pushTitle",
         #"{"data": "x", "pushPayload": [1]}"#: "pushPayload",
         #"{"data": "x", "badge": "more"}"#: "badge", #"{"data": "x", "badge": -1}"#: "badge",
-        #"{"data": "x", "badge": true}"#: "badge",
+        #"{"data": "x", "badge": true}"#: "badge", #"{"data": "x", "badge": 1.5}"#: "badge",
+        #"{"data": "x", "badge": {}}"#: "badge",
     ]
     .map { BadRequest(.post, "/conversations/{token}/messages", $0.key, 400, $0.value) }
 

@@ -78,6 +78,44 @@ extension SuiteTests {
             }
         }
 
+        @Test("The devices in the answer of authenticate follow the registrations in push")
+        func ownersDevices() async throws {
+            try await RunningSuite.with { suite in
+                let admin = try await ApplicationTests.administrator(of: suite)
+                let acme = try await ApplicationTests.application("Acme", by: admin)
+                try await AccountServer.with(acme, of: suite) { accounts in
+                    let first = try await accounts.signIn("ada", device: "a1", pushToken: "one")
+                    _ = try await accounts.signIn("ada", device: "a2", pushToken: "two")
+                    let third = try await accounts.signIn("ada", device: "a3")
+                    func waitForDevices(_ expected: Set<String>) async throws {
+                        try await eventually(within: .seconds(60), "the devices \(expected)") {
+                            let socket = try await SocketClient(port: suite.gatewayPort)
+                            let response = try await socket.ask("authenticate", #"{"authToken":"\#(third.session)"}"#)
+                            let devices = response["owner"]["devices"].array.map { device in
+                                [device["serial"].string, device["status"].string, device["pushToken"].string]
+                                    .compactMap(\.self).joined(separator: " ")
+                            }
+                            return Set(devices) == expected
+                        }
+                    }
+                    try await waitForDevices(["a1 registered one", "a2 registered two", "a3 unregistered"])
+
+                    try await third.preferences.register(DeviceDraft(platform: "gcm", token: "three"))
+                    try await waitForDevices(["a1 registered one", "a2 registered two", "a3 registered three"])
+
+                    let _: Done = try await suite.gateway(jwt: first.session).post("/auth/logout", [String: String]())
+                    for device in try await third.preferences.devices() where device.deviceId == "a3" {
+                        try await third.preferences.remove(device)
+                    }
+                    try await waitForDevices(["a1 unregistered", "a2 registered two", "a3 unregistered"])
+
+                    // Another user signs in on the same phone.
+                    _ = try await accounts.signIn("bo", device: "a2", pushToken: "two")
+                    try await waitForDevices(["a1 unregistered", "a2 unregistered", "a3 unregistered"])
+                }
+            }
+        }
+
         @Test("A push token at sign-in registers the device, and moves it to the latest user")
         func pushToken() async throws {
             try await RunningSuite.with { suite in

@@ -9,7 +9,7 @@ package struct Device: Hashable, Sendable {
     package var authToken: String?
 
     package enum Status: String, Codable, Sendable {
-        /// Has a push token.
+        /// Receives notifications by its push token or, in a browser, by its subscription.
         case registered
         /// Cannot receive notifications.
         case unregistered
@@ -39,10 +39,11 @@ package struct Device: Hashable, Sendable {
         /// The name that the account server gave the device when it opened the session; without a name, the session's
         /// id.
         package var serial: String
-        /// The push platform: `gcm`, `ios_sandbox` or `ios_production`; null for a device without push.
+        /// The push platform: `gcm`, `ios_sandbox`, `ios_production` or, of a browser, `web`; null for a device without
+        /// push.
         package var platform: String?
         package var status: Status
-        /// The token that a push provider issued to the app, which only the device's owner receives.
+        /// The token that a push provider issued to the app, which only the device's owner receives; null for a browser.
         package var pushToken: String?
         /// Data that the app stored about the device.
         package var meta: JSONValue?

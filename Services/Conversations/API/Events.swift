@@ -46,12 +46,15 @@ package struct DeviceBadge: EventContent, Hashable {
     package var applicationId: String
     package var userId: String
     package var deviceId: String
+    /// The session that set the badge, which may have registered the device in push under another id.
+    package var sessionId: String?
     package var badge: Int64
 
-    package init(applicationId: String, userId: String, deviceId: String, badge: Int64) {
+    package init(applicationId: String, userId: String, deviceId: String, sessionId: String? = nil, badge: Int64) {
         self.applicationId = applicationId
         self.userId = userId
         self.deviceId = deviceId
+        self.sessionId = sessionId
         self.badge = badge
     }
 

@@ -6,7 +6,7 @@ package struct MessageDraft: Codable, Sendable {
     package var data: String
     /// Default: `text/plain`.
     package var mime: String?
-    /// `utf8` (the default) or `json`.
+    /// `utf8` (the default), `json`, or `base64` for a file.
     package var encoding: String?
     /// An object of at most 5,120 bytes.
     package var meta: JSONValue?
@@ -55,19 +55,20 @@ package enum Badge: Hashable, Sendable, Codable {
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // A value that is not a number must be the word `increment`.
+        // A value of the wrong type is reported with both types that are allowed.
         if let number = try? container.decode(Int64.self) {
             self = .number(number)
-        } else {
-            guard try container.decode(String.self) == "increment" else {
-                throw DecodingError.dataCorruptedError(
-                    in: container,
-                    debugDescription: "neither increment nor a number"
-                )
-            }
+        } else if let word = try? container.decode(String.self), word == "increment" {
             self = .increment
+        } else {
+            throw Self.invalid
         }
     }
+
+    package static let invalid = APIError.invalid(
+        "badge",
+        "\"badge\" must be \"increment\" or a whole number from 0 to 1,000,000"
+    )
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

@@ -155,6 +155,9 @@ package struct ConversationsService: SuiteService {
         )
         let consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
         eventConsumer = MemberProfiles.handlingEvents(of: consumer)
+            .on(DeviceChanged.self, from: [.push]) { changed, event, db in
+                try await devices.accept(changed, at: event.at, in: db)
+            }
             .on(UserDeleted.self, from: [.auth]) { deleted, event, db in
                 try await userDeletions.begin(deleted, event, in: db)
                 try await deletionConfirmations.begin(deleted.user, deleted.deletionJob, at: event.at, in: db)

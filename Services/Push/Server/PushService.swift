@@ -17,7 +17,7 @@ package struct PushService: SuiteService {
         EventConsumer.migration("V0003_create_event_inbox"),
         DeletionConfirmations.migration("V0004_create_unconfirmed_deletions"),
     ]
-    package static let events: Set = [UserDeletionCompleted.type, DevicesChanged.type]
+    package static let events: Set = [UserDeletionCompleted.type, DevicesChanged.type, DeviceChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .unconfirmedDeletion]
 
     private let devices: Devices
@@ -40,6 +40,7 @@ package struct PushService: SuiteService {
             hosts: own.addressGuard,
             maximum: own.maximumDevicesPerUser,
             owners: owners,
+            events: resources.events,
             logger: logger,
             now: now
         )
@@ -65,6 +66,7 @@ package struct PushService: SuiteService {
         )
         pipeline = Pipeline(
             database: database,
+            events: resources.events,
             providers: providers,
             texts: try PushTexts(folder: own.messagesPath),
             settings: try PipelineConfiguration(configuration),
@@ -93,7 +95,12 @@ package struct PushService: SuiteService {
             now: now
         )
         .addHandlers(to: EventConsumer(database: database, logger: logger, now: now))
-        let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)
+        let pruning = DevicePruning(
+            database: database,
+            events: resources.events,
+            days: own.deviceDays,
+            now: now
+        )
         // Services stop in reverse order, because notifications in flight need their provider.
         backgroundServices =
             [

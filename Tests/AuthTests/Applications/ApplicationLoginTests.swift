@@ -169,7 +169,8 @@ import Wire
                 ("deviceId", .string(String(repeating: "x", count: 256)), "malformed_device_id"),
                 ("platform", "", "missing_field"), ("platform", "apns", "unknown_platform"),
                 ("platform", .integer(1), "invalid_type"), ("pushToken", "", "missing_field"),
-                ("pushToken", .string(String(repeating: "x", count: 4_097)), "push_token_length"),
+                ("pushToken", .string(String(repeating: "x", count: 4_097)), "too_long"),
+                ("pushToken", "tökén", "malformed_token"),
             ]
             for (name, value, code) in changes {
                 var body: [String: JSONValue] = [
@@ -182,6 +183,10 @@ import Wire
                 #expect(answer.problem?.code == code, "\(name): \(answer.text)")
                 #expect(answer.problem?.field == name)
             }
+            let apple: [String: JSONValue] = ["platform": "ios_production", "pushToken": "nothex"]
+            let notHexadecimal = try await acme.login(token, more: apple)
+            #expect(notHexadecimal.status == 400 && notHexadecimal.problem?.code == "malformed_token")
+            #expect(notHexadecimal.problem?.field == "pushToken")
             let lone = try await acme.login(token, more: ["pushToken": "t"])
             #expect(lone.status == 400)
             #expect(lone.problem?.field == "platform")

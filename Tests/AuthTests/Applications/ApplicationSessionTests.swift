@@ -207,7 +207,7 @@ import Wire
             let registered = try [0, 2].map { try events[$0].content(as: DeviceRegistered.self) }
             let ended = try [1, 3, 4].map { try events[$0].content(as: SessionEnded.self) }
             #expect(registered[0].sessionId == ended[0].sessionId)
-            #expect(registered[0].pushToken == "<abc 123>")
+            #expect(registered[0].pushToken == "abc123")
             #expect(registered[0].platform == "ios_sandbox")
             #expect(registered.allSatisfy { $0.applicationId == acme.id && $0.userId == "ada" })
             #expect(registered.map(\.deviceId) == ["phone", "phone"])

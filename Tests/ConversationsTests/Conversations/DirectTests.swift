@@ -74,6 +74,9 @@ import Wire
                 #expect(try await fixture.eve.ask(method, path, body).status == 404, "\(method) \(path)")
             }
             #expect(try await fixture.eve.ask(.post, "\(path)/join").status == 403)
+            let joined = try await fixture.ana.ask(.post, "\(path)/join")
+            #expect(joined.status == 422)
+            #expect(joined.problem?.code == "group_required")
             #expect(try await fixture.bo.ask(.put, "\(path)/label", #"{"label": "Us"}"#).status == 200)
             #expect(try await fixture.bo.ask(.put, "\(path)/meta", #"{"meta": {"a": 1}}"#).status == 200)
             #expect(try await fixture.ana.conversations.conversation(token).members == ["ana", "bo"])

@@ -49,6 +49,43 @@ import Wire
         }
     }
 
+    @Test("A direct chat cannot be joined: its members receive 480, other users 495")
+    func joinDirect() async throws {
+        try await withSockets { fixture in
+            let direct = #"{"chatId":\#(try await fixture.direct())}"#
+            for user in [fixture.ana, fixture.bo] {
+                let answer = try await fixture.socket(of: user).ask("chats/join", direct)
+                #expect(answer.code == 480)
+                #expect(answer["codeName"].string == "group_required")
+            }
+            #expect(try await fixture.socket(of: fixture.eve).ask("chats/join", direct).code == 495)
+        }
+    }
+
+    @Test("An error names every value that is allowed, and the element of a list")
+    func errorMessages() async throws {
+        try await withSockets { fixture in
+            let socket = try await fixture.socket(of: fixture.ana)
+            let message = #"{"chatId":\#(fixture.chat),"data":"x","#
+            let encoding = try await socket.ask("messages/create", message + #""encoding":"rot13"}"#)
+            #expect(encoding.code == 497)
+            #expect(encoding["field"].string == "encoding")
+            #expect(encoding["error"].string?.contains("base64") == true)
+            for badge in ["1.5", "{}", "[]", "true", #""more""#, "-1"] {
+                let answer = try await socket.ask("messages/create", message + #""badge":\#(badge)}"#)
+                #expect(answer.code == 497, "\(badge)")
+                #expect(answer["field"].string == "badge", "\(badge)")
+                #expect(answer["error"].string?.contains("whole number") == true, "\(badge)")
+                #expect(answer["error"].string?.contains("increment") == true, "\(badge)")
+            }
+            let members = try await socket.ask("chats/create", #"{"members":["bo",""]}"#)
+            #expect(members.code == 497)
+            #expect(members["field"].string == "members[1]")
+            let recipient = try await socket.ask("messages/sendDirect", #"{"userId":"","data":"x"}"#)
+            #expect(recipient["field"].string == "userId")
+        }
+    }
+
     @Test("A renewed token is found by the chat's id")
     func renewedToken() async throws {
         try await withSockets { fixture in
@@ -175,6 +212,7 @@ import Wire
             #expect(published[0].contains(#""pushToken":"abcd""#))
             #expect(published[2].hasPrefix("device.badge"))
             #expect(published[2].contains(#""badge":7"#))
+            #expect(published[2].contains(#""sessionId":""#))
         }
     }
 }

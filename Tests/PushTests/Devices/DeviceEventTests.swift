@@ -106,6 +106,29 @@ import Wire
         }
     }
 
+    @Test("A badge is set on the devices that the session registered under other ids, and on no other user's")
+    func deviceBadgeOfSession() async throws {
+        try await withPush { fixture in
+            let again = try await fixture.person("ann")
+            try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "a", deviceId: "own id"))
+            try await again.preferences.register(DeviceDraft(platform: "gcm", token: "b", deviceId: "other session"))
+            try await fixture.bob.preferences.register(DeviceDraft(platform: "gcm", token: "c", deviceId: "bob's"))
+            let change = DeviceBadge(
+                applicationId: PushFixture.application,
+                userId: "ann",
+                deviceId: fixture.ann.session,
+                sessionId: fixture.ann.session,
+                badge: 7
+            )
+            try await fixture.publish(change, from: "conversations")
+
+            let rows = try await fixture.rows(
+                "SELECT concat_ws(' ', device_id, badge) AS row FROM devices ORDER BY device_id"
+            )
+            #expect(rows == ["bob's 0", "other session 0", "own id 7"])
+        }
+    }
+
     @Test("The deletion of a user removes the user's rows, and another user's rows stay")
     func userDeleted() async throws {
         try await withPush { fixture in

@@ -190,7 +190,7 @@ import Wire
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: token))
             try await fixture.bob.preferences.register(DeviceDraft(platform: "gcm", token: token))
 
-            #expect(token.utf8.count == DeviceAddress.maximumToken)
+            #expect(token.utf8.count == PushPlatform.maximumToken)
             #expect(try await fixture.rows("SELECT user_id AS row FROM devices") == ["bob"])
         }
     }

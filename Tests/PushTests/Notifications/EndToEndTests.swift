@@ -12,9 +12,13 @@ import Wire
     private static let phone = String(repeating: "ab", count: 32)
     private static let tablet = String(repeating: "cd", count: 32)
 
-    private static func withDevices(_ body: (PushFixture, Sandbox, PushClient) async throws -> Void) async throws {
+    private static func withDevices(
+        settings more: [String: String] = [:],
+        peers: [String: ServiceClient] = [:],
+        _ body: (PushFixture, Sandbox, PushClient) async throws -> Void
+    ) async throws {
         try await Sandbox.run { sandbox in
-            try await withPush(settings: try settings(for: sandbox)) { fixture in
+            try await withPush(settings: try settings(for: sandbox).merging(more) { $1 }, peers: peers) { fixture in
                 let subscription = String(decoding: try WireJSON.encoder().encode(sandbox.subscribe()), as: UTF8.self)
                 for device in [
                     #"{"platform": "ios_production", "token": "\#(phone)", "deviceId": "phone"}"#,
@@ -115,6 +119,27 @@ import Wire
                     "browser web", "droid gcm", "tablet ios_production",
                 ]
             )
+        }
+    }
+
+    @Test("A device that a provider rejects or moves to the other environment is published")
+    func publishedFeedback() async throws {
+        let conversations = EventRecorder(callee: "conversations")
+        let settings = ["EVENT_SUBSCRIBERS": "device.changed=conversations"]
+        try await Self.withDevices(
+            settings: settings,
+            peers: ["conversations": conversations.client]
+        ) { fixture, sandbox, client in
+            _ = try await conversations.events(4)
+            try sandbox.script.add(ScriptRule(service: .apns, token: Self.phone, reason: "Unregistered"))
+            try sandbox.script.add(ScriptRule(service: .apns, token: Self.tablet, reason: "BadDeviceToken", times: 1))
+            try await client.notify([fixture.message("1", to: ["ann"])])
+
+            let changes = try await conversations.events(6).map { try $0.content(as: DeviceChanged.self) }.suffix(2)
+            let phone = try #require(changes.first { $0.deviceId == "phone" })
+            #expect(!phone.isRegistered && phone.pushToken == nil)
+            let tablet = try #require(changes.first { $0.deviceId == "tablet" })
+            #expect(tablet.platform == "ios_production" && tablet.pushToken == Self.tablet)
         }
     }
 

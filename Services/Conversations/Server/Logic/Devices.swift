@@ -3,10 +3,14 @@ import ConversationsAPI
 import Credentials
 import Foundation
 import Postgres
+import struct PushAPI.DeviceChanged
 import ServiceHost
 import Wire
 
-/// The rules of devices: a device is stored when it signs in, and sets its own push registration.
+/// The rules of devices: a device is stored when it signs in or when push registers it.
+///
+/// Push owns the push registrations, and its events are copied here. A registration that a device states by its sign-in or
+/// by `devices/updatePushToken` is shown at once, until push's event about it arrives.
 struct Devices: Sendable {
     /// The maximum number of devices of a user; one more replaces the device that was seen least recently.
     static let maximum = 50
@@ -36,7 +40,7 @@ struct Devices: Sendable {
             if identity.device != nil {
                 let registration = identity.registration
                 try await devices.register(
-                    pushToken: registration?.pushToken.flatMap(Self.cleaned),
+                    pushToken: registration.flatMap(Self.token),
                     platform: registration?.platform,
                     session: identity.session,
                     serial,
@@ -47,10 +51,29 @@ struct Devices: Sendable {
         }
     }
 
-    /// Returns a push token without the brackets and spaces of old iOS versions; nil for an empty or too long token.
-    private static func cleaned(_ token: String) -> String? {
-        let token = String(token.filter { !"<> ".contains($0) })
-        return token.isEmpty || token.utf8.count > PushPlatform.maximumToken ? nil : token
+    /// Returns the token in the form in which push stores it; nil for a token that push does not register.
+    private static func token(of registration: PushRegistration) -> String? {
+        guard let platform = PushPlatform(rawValue: registration.platform), let token = registration.pushToken else {
+            return nil
+        }
+        // Auth rejects malformed tokens; a session of an earlier release may have one.
+        return try? PushToken(token, of: platform, field: "pushToken").text
+    }
+
+    /// Copies a registration that push has made, replaced or removed.
+    ///
+    /// - Parameters:
+    ///   - changed: the event.
+    ///   - moment: the time of the event, when a new device counts as seen.
+    ///   - db: the transaction that processes the event.
+    /// - Throws: a `PostgresError`.
+    func accept(_ changed: DeviceChanged, at moment: Date, in db: PostgresTransaction) async throws {
+        let devices = DeviceStore(db: db)
+        if changed.isRegistered {
+            try await MemberStore(db: db).ensureUsers([changed.userId], of: changed.applicationId)
+            try await devices.insert(changed.deviceId, of: changed.user, at: moment, limit: Self.maximum)
+        }
+        try await devices.apply(changed)
     }
 
     func update(
@@ -59,38 +82,37 @@ struct Devices: Sendable {
         in session: String,
         _ user: User.ID
     ) async throws -> Device {
-        let token = String(change.pushToken.filter { !"<> ".contains($0) })
-        guard !token.isEmpty else { throw APIError.missing("pushToken") }
-        guard token.utf8.count <= PushPlatform.maximumToken else {
-            throw APIError.invalid(
-                "pushToken",
-                "\"pushToken\" may have at most \(PushPlatform.maximumToken) bytes",
-                code: "too_long"
-            )
-        }
-        let platform = change.platform
-        guard platform.map({ PushPlatform(rawValue: $0) != nil }) ?? true else {
-            throw APIError.invalid("platform", "\"platform\" must be one of \(PushPlatform.names)")
+        let named = try change.platform.map { name in
+            guard let platform = PushPlatform(rawValue: name) else {
+                throw APIError.invalid("platform", "\"platform\" must be one of \(PushPlatform.names)")
+            }
+            return platform
         }
         return try await database.transaction { db in
             let devices = DeviceStore(db: db)
+            var platform = named
+            if platform == nil {
+                platform = try await devices.platform(serial, of: user).flatMap(PushPlatform.init(rawValue:))
+            }
+            guard let platform else { throw APIError.missing("platform") }
+            let token = try PushToken(change.pushToken, of: platform, field: "pushToken").text
             guard
                 try await devices.set(
                     pushToken: token,
-                    platform: platform,
+                    platform: platform.rawValue,
                     session: session,
                     serial,
                     of: user,
                     at: now()
                 )
-            else { throw APIError.missing("platform") }
+            else { throw Self.notFound }
             let device = try await Self.device(serial, of: devices.owner(user))
             let registered = DeviceRegistered(
                 applicationId: user.application,
                 userId: user.user,
                 sessionId: session,
                 deviceId: serial,
-                platform: device.summary.platform ?? "",
+                platform: platform.rawValue,
                 pushToken: token
             )
             try await events.write(registered, in: db)
@@ -98,7 +120,12 @@ struct Devices: Sendable {
         }
     }
 
-    func update(_ change: BadgeChange, of serial: String, _ user: User.ID) async throws -> Device {
+    func update(
+        _ change: BadgeChange,
+        of serial: String,
+        in session: String,
+        _ user: User.ID
+    ) async throws -> Device {
         guard (0...1_000_000).contains(change.badge) else {
             throw APIError.invalid("badge", "\"badge\" must be a number from 0 to 1,000,000")
         }
@@ -109,6 +136,7 @@ struct Devices: Sendable {
                 applicationId: user.application,
                 userId: user.user,
                 deviceId: serial,
+                sessionId: session,
                 badge: change.badge
             )
             try await events.write(event, in: db)

@@ -20,7 +20,8 @@ struct DeviceEvents: Sendable {
 
     func setBadge(call: SocketCall) async throws -> SocketResponse {
         let change = try call.decode(as: BadgeChange.self)
-        return try SocketResponse(try await devices.update(change, of: call.caller.device, call.user))
+        let (device, session) = (call.caller.device, call.caller.connection.session)
+        return try SocketResponse(try await devices.update(change, of: device, in: session, call.user))
     }
 
     func updateDeviceMeta(call: SocketCall) async throws -> SocketResponse {

@@ -1,6 +1,8 @@
 import ConversationsAPI
 import Foundation
 import Postgres
+import enum PushAPI.DevicePlatform
+import struct PushAPI.DeviceChanged
 import Wire
 
 /// The table `devices`, and the `meta` of users.
@@ -38,7 +40,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The time when a device was last seen, and the session whose push registration it has.
+    /// The time when a device was last seen, and the session that signed in on it last.
     struct StoredRegistration: Sendable {
         var seenAt: Date
         var session: String?
@@ -54,10 +56,11 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Applies the push registration of a session's sign-in, unless the session has already applied one: a later token
-    /// from `devices/updatePushToken` stays.
+    /// Applies the push registration of a session's sign-in, unless the session has already applied one or push has
+    /// published an event of the session: what happened to the device since then stays.
     ///
-    /// A session without a token ends the registration of the device's previous session, as it does in push.
+    /// A session without a token ends the registration of the device's previous session, as it does in push. It does not
+    /// end a registration that another device's session made for this one in push.
     func register(
         pushToken: String?,
         platform: String?,
@@ -68,10 +71,41 @@ struct DeviceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE devices
-            SET push_token = CASE WHEN session_id IS NULL THEN coalesce(push_token, \(pushToken)) ELSE \(pushToken) END,
-                platform = coalesce(\(platform), platform), session_id = \(session)
+            SET (push_token, platform, awaits_push) = (
+                    SELECT push_token, platform, false
+                    WHERE push_session_id = \(session)
+                    UNION ALL
+                    SELECT CASE WHEN \(pushToken)::text IS NULL AND NOT awaits_push
+                               AND push_session_id IS DISTINCT FROM session_id
+                           THEN push_token ELSE \(pushToken)::text END,
+                           coalesce(\(platform), platform), \(pushToken)::text IS NOT NULL
+                    WHERE push_session_id IS DISTINCT FROM \(session)
+                ),
+                session_id = \(session)
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
                 AND session_id IS DISTINCT FROM \(session)
+            """
+        )
+    }
+
+    /// Applies an event of push, the owner of the registrations, to a stored device.
+    ///
+    /// A registration that the device has stated here stays until push's event about it arrives: that has the same session,
+    /// and the same token or none. Push responds to every statement, so an event that is not applied is followed by one that
+    /// is.
+    func apply(_ changed: DeviceChanged) async throws {
+        try await db.run(
+            """
+            UPDATE devices
+            SET push_token = \(changed.pushToken), platform = coalesce(\(changed.platform), nullif(platform, 'web')),
+                push_session_id = \(changed.sessionId), awaits_push = false
+            WHERE application_id = \(changed.applicationId) AND user_id = \(changed.userId)
+                AND serial = \(changed.deviceId)
+                AND (
+                    NOT awaits_push
+                    OR session_id = \(changed.sessionId)
+                        AND (\(changed.pushToken)::text IS NULL OR push_token = \(changed.pushToken))
+                )
             """
         )
     }
@@ -97,12 +131,22 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Sets the device's push token; without a platform, the stored platform remains.
-    ///
-    /// Returns false when the device does not exist, or when it has no platform.
+    /// Returns the platform of the device's last push registration.
+    func platform(_ serial: String, of user: User.ID) async throws -> String? {
+        try await db.first(
+            """
+            SELECT platform FROM devices
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
+            """,
+            as: { try $0.optionalString("platform") }
+        ) ?? nil
+    }
+
+    /// Sets the push registration that the device states, until push responds; returns false when the device does not
+    /// exist.
     func set(
         pushToken: String,
-        platform: String?,
+        platform: String,
         session: String,
         _ serial: String,
         of user: User.ID,
@@ -111,10 +155,9 @@ struct DeviceStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             UPDATE devices
-            SET push_token = \(pushToken), platform = coalesce(\(platform), platform), session_id = \(session),
+            SET push_token = \(pushToken), platform = \(platform), session_id = \(session), awaits_push = true,
                 seen_at = \(now)
             WHERE application_id = \(user.application) AND user_id = \(user.user) AND serial = \(serial)
-                AND coalesce(\(platform), platform) IS NOT NULL
             """
         ) == 1
     }
@@ -154,12 +197,14 @@ extension Device.Summary {
     /// Nil for the row of a user without a device.
     fileprivate init?(row: PostgresRow) throws {
         guard let number: Int64 = try row.decodeIfPresent("device_number") else { return nil }
-        let pushToken = try row.optionalString("push_token")
+        let (pushToken, platform) = (try row.optionalString("push_token"), try row.optionalString("platform"))
+        // The platform of a browser is stored only while the browser is registered.
+        let isRegistered = pushToken != nil || platform == DevicePlatform.web.rawValue
         self.init(
             id: number,
             serial: try row.string("serial"),
-            platform: try row.optionalString("platform"),
-            status: pushToken == nil ? .unregistered : .registered,
+            platform: platform,
+            status: isRegistered ? .registered : .unregistered,
             pushToken: pushToken,
             meta: try row.optionalString("device_meta").map(JSONValue.init(compact:))
         )

@@ -19,6 +19,7 @@ struct Pipeline: Sendable {
 
     init(
         database: PostgresPool,
+        events: EventOutbox = .none,
         providers: any ProviderDirectory,
         texts: PushTexts,
         settings: PipelineConfiguration,
@@ -30,6 +31,7 @@ struct Pipeline: Sendable {
         self.logger = logger
         sender = NotificationSender(
             database: database,
+            events: events,
             providers: providers,
             texts: texts,
             settings: settings,

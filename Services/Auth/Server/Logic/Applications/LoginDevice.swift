@@ -18,15 +18,10 @@ struct LoginDevice: Sendable {
             }
             return platform
         }
-        if let token = draft.pushToken {
-            guard !token.isEmpty else { throw APIError.missing("pushToken") }
-            guard token.utf8.count <= PushPlatform.maximumToken else {
-                let message = "a push token must have at most \(PushPlatform.maximumToken) bytes"
-                throw APIError.invalid("pushToken", message, code: "push_token_length")
-            }
-            guard platform != nil else { throw APIError.missing("platform") }
+        pushToken = try draft.pushToken.map { [platform] token in
+            guard let platform else { throw APIError.missing("platform") }
+            return try PushToken(token, of: platform, field: "pushToken").text
         }
-        pushToken = draft.pushToken
     }
 
     /// Returns the event that registers the device for push; nil without a platform and a push token.

@@ -18,9 +18,7 @@ struct Blocks: Sendable {
     private static let blockedPeersLimit = 1_000
 
     func add(_ named: String, by user: User.ID) async throws -> Block {
-        guard let name = try await users.require([named], of: user.application, field: "userId").first else {
-            throw APIError.missing("userId")
-        }
+        let name = try await users.require(named, of: user.application, field: "userId")
         guard !name.isExactly(user.user) else {
             throw APIError(.unprocessable, "cannot_block_self", "a user cannot block their own account")
         }

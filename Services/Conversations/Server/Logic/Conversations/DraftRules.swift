@@ -77,10 +77,11 @@ enum DraftRules {
         return mime
     }
 
+    /// Accepts the encodings of text; `Files.send` handles `base64` before.
     static func encoding(_ encoding: String?) throws -> String {
         guard let encoding else { return "utf8" }
         guard ["utf8", "json"].contains(encoding) else {
-            throw APIError.invalid("encoding", "\"encoding\" must be utf8 or json")
+            throw APIError.invalid("encoding", "\"encoding\" must be utf8, json or base64")
         }
         return encoding
     }
@@ -116,9 +117,7 @@ enum DraftRules {
         }
         switch draft.badge {
         case .number(let number):
-            guard (0...1_000_000).contains(number) else {
-                throw APIError.invalid("badge", "\"badge\" must be \"increment\" or a number from 0 to 1,000,000")
-            }
+            guard (0...1_000_000).contains(number) else { throw Badge.invalid }
             fields["badge"] = .integer(number)
         case .increment: fields["badge"] = .string("increment")
         case nil: break

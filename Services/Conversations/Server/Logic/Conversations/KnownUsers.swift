@@ -15,25 +15,49 @@ struct KnownUsers: Sendable {
         self.auth = auth
     }
 
-    /// Returns the canonical ids in their order, without duplicates.
+    /// Returns the canonical ids of the users in a list, in their order and without duplicates.
     ///
-    /// - Throws: `invalid` with `field` for an id that does not exist; `unavailable` while auth is unavailable.
+    /// - Throws: `invalid` with the element of `field` for a malformed id, and with `field` for an id that does not exist;
+    ///   `unavailable` while auth is unavailable.
     func require(_ users: [String], of application: String, field: String) async throws -> [String] {
         var seen: Set<User.ID> = []
         var canonical: [String] = []
-        for requested in users {
-            let user = try Self.canonicalID(DraftRules.userID(requested, field: field), in: application)
-            guard let user else { throw Self.unknown([requested], field) }
+        for (index, requested) in users.enumerated() {
+            let user = try Self.canonicalID(requested, of: application, element: "\(field)[\(index)]", field: field)
             if seen.insert(User.ID(application: application, user: user)).inserted { canonical.append(user) }
         }
-        guard application == RoostApplication.id else { return canonical }
-        let new = cache.missing(among: canonical)
-        if !new.isEmpty {
-            let unknown = try await auth.unknown(among: new)
-            guard unknown.isEmpty else { throw Self.unknown(new.filter(unknown.contains), field) }
-            cache.insert(new)
-        }
+        try await requireExisting(canonical, of: application, field: field)
         return canonical
+    }
+
+    /// Returns the canonical id of one user.
+    ///
+    /// - Throws: `invalid` with `field` for an id that is malformed or does not exist; `unavailable` while auth is
+    ///   unavailable.
+    func require(_ user: String, of application: String, field: String) async throws -> String {
+        let canonical = try Self.canonicalID(user, of: application, element: field, field: field)
+        try await requireExisting([canonical], of: application, field: field)
+        return canonical
+    }
+
+    private func requireExisting(_ users: [String], of application: String, field: String) async throws {
+        guard application == RoostApplication.id else { return }
+        let new = cache.missing(among: users)
+        guard !new.isEmpty else { return }
+        let unknown = try await auth.unknown(among: new)
+        guard unknown.isEmpty else { throw Self.unknown(new.filter(unknown.contains), field) }
+        cache.insert(new)
+    }
+
+    private static func canonicalID(
+        _ requested: String,
+        of application: String,
+        element: String,
+        field: String
+    ) throws -> String {
+        let user = try canonicalID(DraftRules.userID(requested, field: element), in: application)
+        guard let user else { throw unknown([requested], field) }
+        return user
     }
 
     /// Returns the canonical id: a UUID in lower case for Roost's own users, unchanged for a customer's; nil for an

@@ -12,11 +12,14 @@ struct Members: Sendable {
     /// Admits users on the white list and, where `joinByToken` is set, every user with the token who was not kicked.
     ///
     /// A user who has only the id (`byID`) joins by the white list alone. Other users receive the error that the
-    /// conversation does not exist, because ids can be guessed.
+    /// conversation does not exist, because ids can be guessed. A member of a direct conversation receives
+    /// `group_required`.
     func join(_ token: ConversationToken, _ user: User.ID, byID: Bool = false) async throws -> Conversation {
         let joined = try await conversations.database.transaction { db in
             let membership = try await conversations.membership(token, of: user, on: db)
-            if membership.isAdmin == nil {
+            if membership.isAdmin != nil {
+                guard !membership.isDirect else { throw Conversations.groupRequired }
+            } else {
                 guard membership.admits(user.user, byToken: !byID) else {
                     throw byID ? Conversations.notFound : Self.joinNotAllowed
                 }
@@ -42,14 +45,13 @@ struct Members: Sendable {
     func add(_ named: String, to token: ConversationToken, by admin: User.ID) async throws -> Conversation {
         // Users without admin rights receive this error before any error about the named user.
         try await conversations.requireAdmin(token, admin)
-        let existing = try await conversations.requireUsers([named], of: admin, field: "userId")
+        let name = try await conversations.users.require(named, of: admin.application, field: "userId")
         let changed = try await conversations.change(token, by: admin, asAdmin: true) { db, membership in
-            for name in existing where try await MemberStore(db: db).isAdmin(name, in: token.id) == nil {
-                let user = User.ID(application: admin.application, user: name)
-                try await conversations.requireNoBlock(between: admin, and: [name], on: db)
-                guard try await !MemberStore(db: db).hasLeft(name, token.id) else { throw Self.hasLeft }
-                try await add(user, to: token, membership, liftsKick: true, on: db)
-            }
+            guard try await MemberStore(db: db).isAdmin(name, in: token.id) == nil else { return }
+            let user = User.ID(application: admin.application, user: name)
+            try await conversations.requireNoBlock(between: admin, and: [name], on: db)
+            guard try await !MemberStore(db: db).hasLeft(name, token.id) else { throw Self.hasLeft }
+            try await add(user, to: token, membership, liftsKick: true, on: db)
         }
         conversations.changeNotifier?.memberJoined(in: token.id)
         return changed

@@ -13,6 +13,7 @@ struct DirectMessages: Sendable {
         by sender: User.ID,
         through connection: Connection? = nil
     ) async throws -> Message {
+        let named = try DraftRules.userID(named, field: "userId")
         let pair = ConversationDraft(members: [named], type: Conversation.Kind.direct.rawValue)
         guard !named.isExactly(sender.user) else {
             throw APIError.invalid("userId", "a user cannot send a message to their own account")

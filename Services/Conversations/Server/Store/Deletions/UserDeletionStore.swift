@@ -121,8 +121,15 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
     func delete(_ deletionJob: UserDeletion) async throws {
         try await db.run("DELETE FROM user_deletions WHERE deletion_id = \(deletionJob.id)")
         let user = deletionJob.user
-        // An event from photos may have arrived after the event that started the deletion.
+        // Events from photos and push may have arrived after the event that started the deletion.
         try await ProfileStore(db: db).delete(of: user, publishedBy: deletionJob.deletedAt)
+        try await db.run(
+            """
+            DELETE FROM devices
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+                AND seen_at <= \(deletionJob.deletedAt)
+            """
+        )
         try await db.run(
             """
             DELETE FROM users WHERE application_id = \(user.application) AND user_id = \(user.user)

@@ -51,11 +51,17 @@ CREATE TABLE devices (
     session_id text COLLATE "C",
     -- The app's own data about the device, as compact JSON.
     meta text,
+    -- The session that push named last: push owns the registrations.
+    push_session_id text COLLATE "C",
+    -- Whether the device stated a registration that push has not confirmed. Until then, only push's event about session_id
+    -- replaces it.
+    awaits_push boolean NOT NULL DEFAULT false,
     CONSTRAINT devices_pkey PRIMARY KEY (application_id, user_id, serial),
     CONSTRAINT devices_number_key UNIQUE (device_number),
     CONSTRAINT devices_application_id_user_id_fkey FOREIGN KEY (application_id, user_id) REFERENCES users,
     CONSTRAINT devices_serial_check CHECK (char_length(serial) BETWEEN 1 AND 255),
-    CONSTRAINT devices_platform_known CHECK (platform IN ('gcm', 'ios_sandbox', 'ios_production')),
+    -- A browser (web) is registered without a token.
+    CONSTRAINT devices_platform_known CHECK (platform IN ('gcm', 'ios_sandbox', 'ios_production', 'web')),
     CONSTRAINT devices_push_token_size CHECK (octet_length(push_token) BETWEEN 1 AND 4096),
     CONSTRAINT devices_badge_range CHECK (badge BETWEEN 0 AND 1000000),
     CONSTRAINT devices_meta_size CHECK (octet_length(meta) <= 5120)

@@ -1,3 +1,4 @@
+import AuthAPI
 import Crypto
 import Foundation
 import NetworkGuard
@@ -7,8 +8,8 @@ import Wire
 
 /// The token or endpoint that reaches a device, with valid syntax.
 struct DeviceAddress: Hashable, Sendable {
-    /// In bytes; also for a browser's endpoint.
-    static let maximumToken = 4_096
+    /// In bytes.
+    private static let maximumEndpoint = 4_096
     /// In bytes (RFC 1035, section 2.3.4).
     private static let maximumHost = 253
 
@@ -35,22 +36,16 @@ struct DeviceAddress: Hashable, Sendable {
         }
     }
 
-    /// Creates the address of a phone from its token; removes `<`, `>` and spaces.
+    /// Creates the address of a phone from its token.
     ///
-    /// APNs tokens are hexadecimal, because they become part of a URL. FCM tokens are visible ASCII.
+    /// - Throws: the errors of `PushToken`, with the field `token`; `unknown_platform` for `web`.
     init(_ platform: DevicePlatform, token: String) throws {
-        let token = String(token.unicodeScalars.filter { !"<> ".unicodeScalars.contains($0) })
-        guard !token.isEmpty else { throw APIError.missing("token") }
-        guard token.utf8.count <= Self.maximumToken else {
-            throw APIError.invalid("token", "\"token\" must have at most \(Self.maximumToken) bytes", code: "too_long")
-        }
-        let isAPNs = platform != .gcm
-        guard token.utf8.allSatisfy({ isAPNs ? Self.isHex($0) : (0x21...0x7E).contains($0) }) else {
-            let message = isAPNs ? "an APNs token must be hexadecimal" : "an FCM token must be visible ASCII"
-            throw APIError.invalid("token", message, code: "malformed_token")
+        guard let issuer = PushPlatform(rawValue: platform.rawValue) else {
+            let message = "the platform of a token must be one of \(PushPlatform.names)"
+            throw APIError.invalid("platform", message, code: "unknown_platform")
         }
         self.platform = platform
-        self.token = isAPNs ? token.lowercased() : token
+        self.token = try PushToken(token, of: issuer, field: "token").text
         keys = nil
     }
 
@@ -75,8 +70,8 @@ struct DeviceAddress: Hashable, Sendable {
     private static func endpoint(_ text: String, hosts: AddressGuard) throws -> String {
         let field = "subscription.endpoint"
         guard !text.isEmpty else { throw APIError.missing(field) }
-        guard text.utf8.count <= maximumToken else {
-            throw APIError.invalid(field, "must have at most \(maximumToken) bytes", code: "too_long")
+        guard text.utf8.count <= maximumEndpoint else {
+            throw APIError.invalid(field, "must have at most \(maximumEndpoint) bytes", code: "too_long")
         }
         let parts = URLComponents(string: text, encodingInvalidCharacters: false)
         guard let parts, parts.fragment == nil, let origin = HTTPOrigin(text), origin.host.utf8.count <= maximumHost,
@@ -93,14 +88,5 @@ struct DeviceAddress: Hashable, Sendable {
     private static func bytes(_ text: String) -> Data? {
         guard text.utf8.count <= 100 else { return nil }
         return Base64URL.decode(String(text.reversed().drop { $0 == "=" }.reversed()))
-    }
-
-    private static func isHex(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

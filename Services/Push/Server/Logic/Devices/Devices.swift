@@ -21,6 +21,7 @@ struct Devices: Sendable {
     /// The maximum number of devices per user; one more removes the device that was seen longest ago.
     let maximum: Int
     let owners: DeviceOwners
+    let events: EventOutbox
     let logger: Logger
     let now: @Sendable () -> Date
 
@@ -53,8 +54,10 @@ struct Devices: Sendable {
     }
 
     func remove(_ id: String, of user: User.ID) async throws -> DeviceRemoval {
-        guard let key = Int64(id), "\(key)" == id, try await DeviceStore(db: database).delete(key, of: user) else {
-            throw APIError(.notFound, "device_not_found", "there is no such device")
+        guard let key = Int64(id), "\(key)" == id else { throw Self.notFound }
+        try await database.transaction { db in
+            guard let removed = try await DeviceStore(db: db).delete(key, of: user) else { throw Self.notFound }
+            try await events.write(removed, in: db)
         }
         return DeviceRemoval()
     }
@@ -71,7 +74,7 @@ struct Devices: Sendable {
             address = try DeviceAddress(platform, token: registered.pushToken)
         } catch let error as APIError {
             logger.notice("device of an event is unusable", metadata: ["code": "\(error.code)"])
-            return
+            return try await publishRejection(of: registered, in: db)
         }
         let registration = DeviceRegistration(
             user: User.ID(application: registered.applicationId, user: registered.userId),
@@ -79,7 +82,21 @@ struct Devices: Sendable {
             session: registered.sessionId,
             address: address
         )
-        _ = try await add(registration, in: db)
+        if try await add(registration, in: db) == nil { try await publishRejection(of: registered, in: db) }
+    }
+
+    /// Publishes that the session has no registration of the device, and then the registration that the device has.
+    ///
+    /// Conversations shows a registration as its client stated it until push's event with the same session arrives.
+    private func publishRejection(of registered: DeviceRegistered, in db: PostgresTransaction) async throws {
+        let rejected = DeviceChanged(
+            applicationId: registered.applicationId,
+            userId: registered.userId,
+            deviceId: registered.deviceId,
+            sessionId: registered.sessionId
+        )
+        let stored = try await DeviceStore(db: db).find(registered.deviceId, of: rejected.user)
+        try await events.write([rejected] + (stored.map { [DeviceChanged($0, of: rejected.user)] } ?? []), in: db)
     }
 
     /// Stores the user's language; an event from an earlier release has none.
@@ -104,7 +121,7 @@ struct Devices: Sendable {
         let user = User.ID(application: change.applicationId, user: change.userId)
         // Conversations does not limit the number; the table does.
         let badge = min(max(change.badge, 0), 1_000_000)
-        try await DeviceStore(db: db).set(badge: badge, of: change.deviceId, user, at: now())
+        try await DeviceStore(db: db).set(badge: badge, of: change.deviceId, in: change.sessionId, user, at: now())
     }
 
     /// Removes the devices of an ended session, and blocks later registrations in it.
@@ -112,7 +129,7 @@ struct Devices: Sendable {
         let sessions = EndedSessionStore(db: db)
         try await sessions.lock(ended.sessionId)
         try await sessions.insert(ended.sessionId, at: now())
-        try await DeviceStore(db: db).delete(registeredIn: ended.sessionId)
+        try await events.write(DeviceStore(db: db).delete(registeredIn: ended.sessionId), in: db)
     }
 
     /// Returns nil if the session has ended.
@@ -123,12 +140,16 @@ struct Devices: Sendable {
         guard try await !sessions.contains(registration.session) else { return nil }
         // Of two concurrent registrations of one token, the second waits and then takes the token over.
         try await devices.lock(registration.address)
-        try await devices.delete(holding: registration.address, except: registration.deviceID, of: registration.user)
+        let (user, deviceID) = (registration.user, registration.deviceID)
+        let former = try await devices.delete(holding: registration.address, except: deviceID, of: user)
         let record = try await devices.upsert(registration, at: now())
-        try await devices.trim(registration.user, to: maximum)
-        try await owners.add(registration.user, in: db)
+        let evicted = try await devices.trim(user, to: maximum)
+        try await events.write(former + [DeviceChanged(record, of: user)] + evicted, in: db)
+        try await owners.add(user, in: db)
         return record
     }
+
+    private static let notFound = APIError(.notFound, "device_not_found", "there is no such device")
 
     private static func deviceID(_ text: String) throws -> String {
         guard !text.isEmpty else { throw APIError.missing("deviceId") }

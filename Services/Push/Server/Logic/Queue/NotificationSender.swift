@@ -21,6 +21,7 @@ final class NotificationSender: Service {
     private static let renewInterval: Duration = .seconds(5)
 
     private let database: PostgresPool
+    private let events: EventOutbox
     private let providers: any ProviderDirectory
     private let retryPolicy: SendRetryPolicy
     private let settings: PipelineConfiguration
@@ -37,6 +38,7 @@ final class NotificationSender: Service {
 
     init(
         database: PostgresPool,
+        events: EventOutbox,
         providers: any ProviderDirectory,
         texts: PushTexts,
         settings: PipelineConfiguration,
@@ -46,6 +48,7 @@ final class NotificationSender: Service {
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
         self.database = database
+        self.events = events
         self.providers = providers
         retryPolicy = SendRetryPolicy(maximumAttempts: settings.maximumAttempts)
         self.settings = settings
@@ -193,7 +196,7 @@ final class NotificationSender: Service {
     }
 
     private func write(_ batch: [SendResult]) async throws {
-        let opened = try await ResultWriter(database: database, random: random).write(batch, at: now())
+        let opened = try await ResultWriter(database: database, events: events, random: random).write(batch, at: now())
         for queue in opened {
             logger.error(
                 "circuit of a push provider opened",

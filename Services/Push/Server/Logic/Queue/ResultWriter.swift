@@ -1,9 +1,11 @@
 import Foundation
 import Postgres
 import PushAPI
+import ServiceHost
 
 struct ResultWriter: Sendable {
     let database: PostgresPool
+    let events: EventOutbox
     let random: @Sendable () -> Double
 
     /// Stores the results; returns the queues whose circuit opened.
@@ -14,9 +16,10 @@ struct ResultWriter: Sendable {
         return try await database.transaction { db in
             try await BatchPlans.set(in: db)
             let devices = DeviceFeedbackStore(db: db)
-            try await devices.remove(sorted.removed)
-            try await devices.disable(sorted.disabled)
-            try await devices.move(sorted.moved)
+            let removed = try await devices.remove(sorted.removed)
+            let disabled = try await devices.disable(sorted.disabled)
+            let moved = try await devices.move(sorted.moved)
+            try await events.write(removed + disabled + moved, in: db)
             let store = ResultStore(db: db)
             let (sent, failed) = try await store.finish(sorted.finished, at: now)
             try await store.requeue(entries: sorted.requeued)

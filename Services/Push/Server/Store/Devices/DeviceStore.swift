@@ -47,8 +47,12 @@ struct DeviceStore<Executor: PostgresExecutor> {
     }
 
     /// Deletes every other device of the application that has the token, of any user.
-    func delete(holding address: DeviceAddress, except device: String, of user: User.ID) async throws {
-        try await db.run(
+    func delete(
+        holding address: DeviceAddress,
+        except device: String,
+        of user: User.ID
+    ) async throws -> [DeviceChanged] {
+        try await db.all(
             """
             DELETE FROM devices
             WHERE application_id = \(user.application)
@@ -56,7 +60,9 @@ struct DeviceStore<Executor: PostgresExecutor> {
                     WHEN 'gcm' THEN 'fcm' WHEN 'web' THEN 'web' ELSE 'apns' END
                 AND token_hash = \(address.hash)
                 AND (user_id, device_id) <> (\(user.user), \(device))
-            """
+            RETURNING \(unsafe: DeviceChanged.columns)
+            """,
+            as: DeviceChanged.init(removed:)
         )
     }
 
@@ -83,15 +89,17 @@ struct DeviceStore<Executor: PostgresExecutor> {
     }
 
     /// Deletes the user's devices that were seen longest ago, beyond `limit`.
-    func trim(_ user: User.ID, to limit: Int) async throws {
-        try await db.run(
+    func trim(_ user: User.ID, to limit: Int) async throws -> [DeviceChanged] {
+        try await db.all(
             """
             DELETE FROM devices WHERE device_key IN (
                 SELECT device_key FROM devices
                 WHERE application_id = \(user.application) AND user_id = \(user.user)
                 ORDER BY seen_at DESC, device_key DESC OFFSET \(limit)
             )
-            """
+            RETURNING \(unsafe: DeviceChanged.columns)
+            """,
+            as: DeviceChanged.init(removed:)
         )
     }
 
@@ -106,17 +114,33 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    func delete(_ key: Int64, of user: User.ID) async throws -> Bool {
-        try await db.run(
+    func find(_ device: String, of user: User.ID) async throws -> DeviceRecord? {
+        try await db.first(
+            """
+            SELECT \(unsafe: Self.columns) FROM devices
+            WHERE application_id = \(user.application) AND user_id = \(user.user) AND device_id = \(device)
+            """,
+            as: DeviceRecord.init(row:)
+        )
+    }
+
+    /// Returns nil when the user has no device with this key.
+    func delete(_ key: Int64, of user: User.ID) async throws -> DeviceChanged? {
+        try await db.first(
             """
             DELETE FROM devices
             WHERE device_key = \(key) AND application_id = \(user.application) AND user_id = \(user.user)
-            """
-        ) == 1
+            RETURNING \(unsafe: DeviceChanged.columns)
+            """,
+            as: DeviceChanged.init(removed:)
+        )
     }
 
-    func delete(registeredIn session: String) async throws {
-        try await db.run("DELETE FROM devices WHERE session_id = \(session)")
+    func delete(registeredIn session: String) async throws -> [DeviceChanged] {
+        try await db.all(
+            "DELETE FROM devices WHERE session_id = \(session) RETURNING \(unsafe: DeviceChanged.columns)",
+            as: DeviceChanged.init(removed:)
+        )
     }
 
     func delete(of user: User.ID) async throws {
@@ -125,28 +149,60 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Sets the badge; the report also counts as seeing the device.
-    func set(badge: Int64, of device: String, _ user: User.ID, at now: Date) async throws {
+    /// Sets the badge of the device with this id, and of the devices that `session` registered under other ids; the
+    /// report also counts as seeing the devices.
+    func set(badge: Int64, of device: String, in session: String?, _ user: User.ID, at now: Date) async throws {
         try await db.run(
             """
             UPDATE devices SET badge = \(badge), seen_at = greatest(seen_at, \(now))
-            WHERE application_id = \(user.application) AND user_id = \(user.user) AND device_id = \(device)
+            WHERE application_id = \(user.application) AND user_id = \(user.user)
+                AND (device_id = \(device) OR session_id = \(session))
             """
         )
     }
 
-    /// Deletes up to `limit` devices not seen since `date`; returns their number.
+    /// Deletes up to `limit` devices not seen since `date`.
     ///
     /// Deletes FCM devices, whose tokens expire, and disabled devices of any provider.
-    func delete(unseenSince date: Date, limit: Int) async throws -> Int {
-        try await db.run(
+    func delete(unseenSince date: Date, limit: Int) async throws -> [DeviceChanged] {
+        try await db.all(
             """
             DELETE FROM devices WHERE device_key IN (
                 SELECT device_key FROM devices
                 WHERE seen_at < \(date) AND (provider = 'fcm' OR disabled_reason IS NOT NULL)
                 LIMIT \(limit)
             )
-            """
+            RETURNING \(unsafe: DeviceChanged.columns)
+            """,
+            as: DeviceChanged.init(removed:)
+        )
+    }
+}
+
+extension DeviceChanged {
+    /// The columns of `devices` that `init(removed:)` reads.
+    static let columns = "devices.application_id, devices.user_id, devices.device_id, devices.session_id"
+
+    /// A device that no longer receives notifications.
+    init(removed row: PostgresRow) throws {
+        self.init(
+            applicationId: try row.string("application_id"),
+            userId: try row.string("user_id"),
+            deviceId: try row.string("device_id"),
+            sessionId: try row.optionalString("session_id")
+        )
+    }
+
+    /// A stored device, which receives notifications unless it is disabled.
+    init(_ record: DeviceRecord, of user: User.ID) {
+        let isRegistered = record.disabledReason == nil
+        self.init(
+            applicationId: user.application,
+            userId: user.user,
+            deviceId: record.deviceID,
+            sessionId: record.session,
+            platform: isRegistered ? record.platform.rawValue : nil,
+            pushToken: isRegistered && record.platform != .web ? record.token : nil
         )
     }
 }
