@@ -7,15 +7,15 @@ import NIOTLS
 import Synchronization
 import TLSRecords
 
-/// The sandbox's open ports.
+/// The TCP ports of the sandbox.
 final class Listeners: Sendable {
-    /// What a port is for.
+    /// The protocol of a port.
     enum PortKind: Sendable {
-        /// FCM, web push, scripts and the page.
+        /// HTTP/1.1: FCM, Web Push, the networks, scripts and the page.
         case web
-        /// APNs over TLS; whoever does not speak HTTP/2 there comes to the web.
+        /// APNs over TLS. Clients that do not negotiate HTTP/2 reach the same handlers as on a `web` port.
         case apns(AppleEnvironment)
-        /// Mail, in cleartext until STARTTLS.
+        /// SMTP, in cleartext until STARTTLS.
         case smtp
     }
 
@@ -43,7 +43,7 @@ final class Listeners: Sendable {
         self.mail = mail
     }
 
-    /// Opens a port; answers which one it is.
+    /// Opens a port and returns its number.
     func open(_ kind: PortKind, host: String, port: Int) async throws -> Int {
         let connections = ConnectionCount(limit: limit)
         let channel = try await ServerBootstrap(group: group)
@@ -70,10 +70,10 @@ final class Listeners: Sendable {
     /// Closes the ports and every connection.
     func close() async {
         for channel in channels.withLock({ $0 }) {
-            // One that is closed already is closed.
+            // Closing fails only when the channel is already closed.
             try? await channel.close().get()
         }
-        // All that may fail here is that it was shut down before.
+        // Shutdown fails only when the group was already shut down.
         try? await group.shutdownGracefully()
     }
 
@@ -102,7 +102,7 @@ final class Listeners: Sendable {
     }
 }
 
-/// Closes a connection whose handshake fails, as with a client that does not trust the authority.
+/// Closes a connection whose TLS handshake fails, for example because the client does not trust the authority.
 private final class HandshakeFailureHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -111,7 +111,7 @@ private final class HandshakeFailureHandler: ChannelInboundHandler {
     }
 }
 
-/// How many connections a port has.
+/// The number of open connections of a port.
 private final class ConnectionCount: Sendable {
     private let limit: Int
     private let open = Atomic<Int>(0)
