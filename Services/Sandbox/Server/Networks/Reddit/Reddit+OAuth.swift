@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Somebody's leave, and the tokens that follow from it.
+/// Authorization by a person, and the tokens that result from it.
 extension Reddit {
     func authorize(_ request: NetworkRequest) -> WebResponse {
         guard request["client_id"] == clientID else {
