@@ -30,7 +30,7 @@ def read(text):
 class Reader:
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address.startswith("nobody@"):
-            return "550 5.1.1 there is nobody of this name"
+            return "550 5.1.1 no mailbox has this name"
         if address.startswith("later@"):
             return "451 4.7.1 come back later"
         envelope.rcpt_tos.append(address)
