@@ -1,21 +1,22 @@
-# One line a verb; CI calls the same, but for compose. CONFIGURATION=release tests what `make up` runs.
+# CI runs the same targets, except compose. CONFIGURATION=release tests the build that `make up` runs.
 SHELL := /bin/bash -euo pipefail
 CONFIGURATION ?= debug
 SWIFT_FORMAT ?= $(or $(shell command -v swift-format),swift format)
+# The sources that `make lint` and `make format` cover.
 SOURCES := Package.swift Services Shared Tests bench/SocketLoad bench/PushLoad bench/ImageLoad
 SOURCES += Fuzz/Package.swift Fuzz/Main $(wildcard Fuzz/Sources/*/Stubs.swift)
 BUILT = .build/$(CONFIGURATION)
-# docs/decisions/0007: the same for what runs and for its tests, so that dependencies are built once for both.
+# The same flags for programs and tests, so that dependencies are built once for both (docs/decisions/0007).
 FLAGS_release := -Xswiftc -enforce-exclusivity=unchecked
-# An index store is of use to editors alone, and takes 45 % of the compiler's time in a debug build.
+# Only editors use the index store, and it takes 45 % of the compiler's time in a debug build.
 FLAGS_debug := --disable-index-store
-# The program of the tests itself: `swift test` would plan the package again for each phase, and look for XCTest classes.
+# The test program itself. `swift test` would plan the package again for each phase and search for XCTest classes.
 export NO_COLOR = 1
 TEST = $(BUILT)/roost with-postgres -- $(BUILT)/RoostPackageTests.xctest --testing-library swift-testing
-# Of hundreds of tests at once each would wait for all the others, and what holds limits in time would measure that.
+# With hundreds of concurrent tests, each would wait for the others, and tests of time limits would measure that.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 
-# What a test needs of the code's own modules in a release build; dependencies are built once for both.
+# Tests import modules with @testable, also in a release build. Dependencies are built once for both.
 build test soak: export ENABLE_TESTING := $(filter release,$(CONFIGURATION))
 ifdef CI
 export WARNINGS_AS_ERRORS := 1
@@ -38,43 +39,43 @@ bench: programs
 	swift build -c release $(FLAGS_release)
 	bench/run $(ARGUMENTS)
 
-# Clients that are killed, over and over: `make storm STORM_SECONDS=600`.
+# Kills clients repeatedly under load: `make storm STORM_SECONDS=600`.
 storm: ; $(MAKE) bench ARGUMENTS=storms
 
-# Each service traps ten times under load: how soon requests are answered again, and that nothing acknowledged is lost.
+# Makes each service trap ten times under load. Measures recovery, and checks that nothing acknowledged is lost.
 crashes: programs ; python3 -m bench.crashes $(ARGUMENTS)
 
-# One at a time: what is felt within a second has the machine's cores for itself.
+# One test at a time, so that a test of times below a second has all cores.
 soak: export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 1
 soak: build ; SOAK=1 $(TEST) --parallel --filter '^SuiteTests\.'
 
-# Holds what reads networks to what their real servers once answered, as the tests of their clients on PyPI recorded it.
+# Tests the network connectors with responses of the real servers, as recorded in the tests of their clients on PyPI.
 recorded: build
 	RECORDED=$$(scripts/recorded-responses) $(BUILT)/RoostPackageTests.xctest --testing-library swift-testing --filter '^SocialTests\.Recorded'
 
-# Holds what reads tokens and keys to Wycheproof's vectors: WYCHEPROOF is a clone of github.com/C2SP/wycheproof.
+# Tests tokens and keys with Wycheproof's vectors. WYCHEPROOF is a clone of github.com/C2SP/wycheproof.
 vectors: build
 	test -d "$(WYCHEPROOF)/testvectors_v1"
 	$(TEST) --filter '\.WycheproofTests'
 
-# Each parser of outside bytes under libFuzzer, for SECONDS in all or, with TARGET, that one; `make test` replays the corpus.
+# Runs each parser of external input under libFuzzer, for SECONDS in all, or one TARGET. `make test` replays the corpus.
 SECONDS ?= 60
 fuzz: dependencies ; scripts/fuzz $(SECONDS) $(TARGET)
 
-# The unit tests of Shared/ under thread sanitizer and address sanitizer; TESTS chooses some: TESTS=WireTests.
+# Runs the unit tests of Shared/ under thread sanitizer and address sanitizer. TESTS=WireTests selects one target.
 sanitize: dependencies clients ; scripts/sanitize $(TESTS)
 
 doctor: programs ; .build/release/roost doctor
 
 check-monitoring: dependencies ; scripts/check-monitoring
 
-# Tries docker-compose.yml for real; COMPOSE says with what, if not `docker compose` or podman-compose.
+# Tests docker-compose.yml with real containers. COMPOSE names the program, if not `docker compose` or podman-compose.
 compose: ; scripts/test-compose
 
-# One build for all programs: each further `swift build` would plan the package again, some ten seconds.
+# One build for all programs, because each `swift build` plans the package again, which takes ten seconds.
 programs: dependencies ; PROGRAMS_ONLY=1 swift build -c release $(FLAGS_release)
 
-# The Socket.IO and tus clients that tests connect with, what judges pushes, a store of files that speaks S3, a browser.
+# Installs what tests use: Socket.IO and tus clients, validators of notifications, an S3 store and a browser.
 clients: ; scripts/install-dependencies browser && scripts/python-clients
 
 dependencies: ; scripts/install-dependencies

@@ -1,12 +1,11 @@
 import ArgumentParser
 import Logging
 
-/// The operator's command.
 @main
 struct RoostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "roost",
-        abstract: "Runs Roost on this machine and looks after it.",
+        abstract: "Runs and maintains Roost on this machine.",
         subcommands: [
             UpCommand.self, DoctorCommand.self, MigrateCommand.self, AdminCommand.self, KeysCommand.self,
             PushCommand.self, BackupCommand.self, RestoreCommand.self, DataCommand.self, ChatCommand.self,
@@ -14,7 +13,7 @@ struct RoostCommand: AsyncParsableCommand {
         ]
     )
 
-    /// What goes wrong is told to a person at the terminal; the services' own logs are their own.
+    /// Returns a logger to standard error, for the operator at the terminal.
     static func logger() -> Logger {
         Logger(label: "roost", factory: { StreamLogHandler.standardError(label: $0) })
     }

@@ -1,7 +1,6 @@
 import NIOCore
 
-/// What every sink keeps of the blob that it takes in, wherever the bytes go: how many there were, of how many there may be,
-/// what they are, and whether that was all.
+/// The common checks of all sinks: the size, the size limit, the media type, and whether the blob has ended.
 struct BlobInspector {
     private let limit: Int64
     private var size: Int64 = 0
@@ -10,14 +9,14 @@ struct BlobInspector {
 
     init(limit: Int64) { self.limit = limit }
 
-    /// What it is, as far as it has come.
+    /// The media type of the bytes so far.
     var mediaType: String { detector.mediaType }
 
-    /// Counts what is written next.
+    /// Counts and inspects the next bytes.
     ///
-    /// - Throws: a ``BlobError`` where that is too much, or there was an end.
-    mutating func take(_ bytes: ByteBuffer) throws {
-        guard !isClosed else { throw BlobError.failed("write to a blob that has ended", code: 0) }
+    /// - Throws: ``BlobError`` if the limit is exceeded or the blob has ended.
+    mutating func inspect(_ bytes: ByteBuffer) throws {
+        guard !isClosed else { throw BlobError.failed("write to a closed blob", code: 0) }
         guard Int64(bytes.readableBytes) <= limit - size else {
             isClosed = true
             throw BlobError.tooLarge(limit: limit)
@@ -26,12 +25,12 @@ struct BlobInspector {
         detector.feed(bytes)
     }
 
-    /// Nothing is written any more: something has failed, or given up.
+    /// Rejects all further bytes, after an error or a cancellation.
     mutating func close() { isClosed = true }
 
-    /// All was written.
+    /// Completes the blob.
     ///
-    /// - Throws: ``BlobError/tooLarge(limit:)`` where more was to be.
+    /// - Throws: ``BlobError/tooLarge(limit:)`` if a write was rejected before.
     mutating func end() throws -> StoredBlob {
         guard !isClosed else { throw BlobError.tooLarge(limit: limit) }
         isClosed = true

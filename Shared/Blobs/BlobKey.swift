@@ -1,9 +1,9 @@
-/// The name of a blob: 26 characters of `a`–`z` and `2`–`7`, which are 130 random bits.
+/// The key of a blob: 130 random bits as 26 characters of `a`–`z` and `2`–`7`.
 ///
-/// Nobody guesses one, none says anything about its content, and each is a safe name in any file system and object
-/// store, also where upper and lower case are the same.
+/// A key cannot be guessed and reveals nothing about the content. It is a safe name in any file system and object
+/// store, including case-insensitive ones.
 public struct BlobKey: Hashable, Sendable, CustomStringConvertible {
-    /// How many characters a key has.
+    /// The number of characters of a key.
     public static let length = 26
 
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
@@ -12,7 +12,7 @@ public struct BlobKey: Hashable, Sendable, CustomStringConvertible {
     /// The key's characters.
     public let description: String
 
-    /// Takes a key that was noted; nil for what is none, so that what a stranger sends can be no path.
+    /// Creates a key from its text; nil if the text is not a key, so that a client's text can never become a path.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == Self.length, text.utf8.allSatisfy(Self.isOfAlphabet) else { return nil }
         description = String(text)
@@ -22,7 +22,7 @@ public struct BlobKey: Hashable, Sendable, CustomStringConvertible {
         description = String(characters)
     }
 
-    /// A key that nobody has had and nobody will have, from the system's generator.
+    /// Returns a new key from the system's cryptographic generator.
     public static func random() -> BlobKey {
         var generator = SystemRandomNumberGenerator()
         var bits: UInt64 = 0
@@ -36,7 +36,7 @@ public struct BlobKey: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The folder that a blob of this key lies in: blobs spread evenly over 1,024 of them.
+    /// The folder of a blob with this key, one of 1,024 over which blobs are spread evenly.
     public var folder: String { String(description.prefix(Self.folderLength)) }
 
     private static func isOfAlphabet(_ byte: UInt8) -> Bool {

@@ -1,9 +1,9 @@
 public import NIOCore
 
-/// Keeps bytes under keys: written once as a stream, read whole or in parts, deleted.
+/// A store of blobs under keys; a blob is written once as a stream, read whole or in parts, and deleted.
 ///
-/// A blob is all there or not there at all: until ``put(_:limit:_:)`` returns, nobody can read a byte of it, and once it
-/// has returned, the bytes survive a crash of the machine. Blobs never change, so two who read one see the same.
+/// Writing is atomic: before ``put(_:limit:_:)`` returns, no reader sees a byte of the blob; afterwards, the bytes
+/// survive a crash of the machine. Blobs are immutable, so all readers of a blob receive the same bytes.
 ///
 /// ```swift
 /// let store: any BlobStore = try FolderBlobStore(path: "/var/lib/app/blobs")
@@ -14,110 +14,114 @@ public import NIOCore
 /// print(stored.size, stored.mediaType)
 /// ```
 ///
-/// What a store holds and nobody refers to any more is not found by the store itself: note a key where it will be found
-/// again (a row in a database, say) *before* the blob is put, and take the note away after it is deleted.
+/// A store cannot find blobs that the application no longer refers to. Therefore record a key durably, for example in a
+/// database row, *before* putting the blob, and remove the record after deleting it.
 public protocol BlobStore: Sendable {
-    /// Takes in what `fill` writes, and keeps it under `key`.
+    /// Stores the bytes that `fill` writes under `key`.
     ///
-    /// If `fill` throws, nothing is kept, and its error is thrown on. Use a new key for each blob: what happens to an
-    /// older one under the same key is not said.
+    /// If `fill` throws, nothing is stored and the error is rethrown. Use a new key for each blob: the result of
+    /// putting a second blob under a key is undefined.
     ///
     /// - Parameters:
-    ///   - key: where it is to be found.
-    ///   - limit: how many bytes it may have; the write that goes past it throws ``BlobError/tooLarge(limit:)``.
-    ///   - fill: writes the bytes in their order; the sink must not be used after it has returned.
-    /// - Returns: how much was written, and what it is by its bytes.
-    /// - Throws: what `fill` throws, or a ``BlobError``.
+    ///   - key: The blob's key.
+    ///   - limit: The largest size in bytes; the write that exceeds it throws ``BlobError/tooLarge(limit:)``.
+    ///   - fill: Writes the bytes in order; the sink must not be used after it returns.
+    /// - Returns: The blob's size and detected media type.
+    /// - Throws: The error of `fill`, or ``BlobError``.
     func put(_ key: BlobKey, limit: Int64, _ fill: (any BlobSink) async throws -> Void) async throws -> StoredBlob
 
-    /// A blob to read from; nil where there is none under this key.
+    /// Opens a blob for reading.
     ///
-    /// What is being read may be deleted meanwhile: a ``FolderBlobStore`` still gives it to its end, from an
-    /// ``S3BlobStore`` reading it may fail.
+    /// If the blob is deleted while it is read, a ``FolderBlobStore`` still delivers all of it; an ``S3BlobStore`` may
+    /// fail.
+    ///
+    /// - Returns: The blob, or nil if there is none under this key.
     ///
     /// - Throws: ``BlobError/unavailable(_:)``, ``BlobError/failed(_:code:)``.
     func open(_ key: BlobKey) async throws -> (any Blob)?
 
     /// Deletes the blob under this key, if there is one.
     ///
-    /// Once it has returned, the blob does not come back, not after a crash either; nor is anything left of one that was
-    /// being put when its process died.
+    /// The deletion survives a crash. It also removes the remains of a put whose process crashed.
     ///
-    /// - Throws: ``BlobError/unavailable(_:)``, ``BlobError/failed(_:code:)``; the blob may then be there or not.
+    /// - Throws: ``BlobError/unavailable(_:)``, ``BlobError/failed(_:code:)``; then the blob may or may not exist.
     func delete(_ key: BlobKey) async throws
 }
 
-/// A store whose blobs are files, which the system can send by itself (`sendfile(2)`).
+/// A store whose blobs are files, which the kernel can send directly (`sendfile(2)`).
 public protocol FileBlobStore: BlobStore {
-    /// A blob's file, for who has only its number to use and closes it; nil where there is no such blob.
+    /// Opens the file of a blob; the caller closes the descriptor.
     ///
-    /// It blocks for as long as the file system takes to find a file: not at all for one that was read a moment ago.
+    /// The call blocks while the file system looks up the file; a file in the cache takes no disk access.
+    ///
+    /// - Returns: A file descriptor for reading, or nil if there is no such blob.
     ///
     /// - Throws: ``BlobError/failed(_:code:)``.
     func openFile(_ key: BlobKey) throws -> CInt?
 }
 
-/// Takes in the bytes of one blob, in order, from one task.
+/// The destination of a blob's bytes, written in order by one task.
 public protocol BlobSink {
-    /// Returns when there is room for more: who waits for it holds back the source of the bytes.
+    /// Writes the next bytes; returns when the sink can accept more, which slows down the source.
     ///
-    /// - Throws: a ``BlobError``; the blob will then not be kept, whatever is written after.
+    /// - Throws: ``BlobError``; the blob is then not stored, even if later writes succeed.
     func write(_ bytes: ByteBuffer) async throws
 }
 
-/// A blob that is there.
+/// A stored blob that is open for reading.
 public protocol Blob: Sendable {
-    /// In bytes.
+    /// The size in bytes.
     var size: Int64 { get }
 
-    /// Hands on a part of the bytes, in pieces of at most ``BlobLimits/piece``, one at a time.
+    /// Reads a range of the blob in pieces of at most ``BlobLimits/piece`` bytes.
     ///
-    /// The next piece is read when `consume` has returned, so a slow consumer costs one piece of memory.
+    /// The next piece is read after `consume` has returned, so a slow consumer takes the memory of one piece.
     ///
     /// - Parameters:
-    ///   - range: which bytes; what lies outside of the blob is left out.
-    ///   - consume: takes each piece in turn.
-    /// - Throws: what `consume` throws, ``BlobError/unavailable(_:)`` or ``BlobError/failed(_:code:)``.
+    ///   - range: The bytes to read; the part outside the blob is ignored.
+    ///   - consume: Receives each piece in order.
+    /// - Throws: The error of `consume`, ``BlobError/unavailable(_:)`` or ``BlobError/failed(_:code:)``.
     func read(_ range: Range<Int64>, _ consume: (ByteBuffer) async throws -> Void) async throws
 }
 
-/// What was put into a store.
+/// The properties of a blob that was put into a store.
 public struct StoredBlob: Hashable, Sendable {
-    /// In bytes.
+    /// The size in bytes.
     public let size: Int64
-    /// What it is by its bytes, as ``MediaTypeDetector`` tells it.
+    /// The media type detected by ``MediaTypeDetector``.
     public let mediaType: String
 
+    /// Creates a result of ``BlobStore/put(_:limit:_:)``.
     public init(size: Int64, mediaType: String) {
         self.size = size
         self.mediaType = mediaType
     }
 }
 
-/// How much memory a blob on its way takes.
+/// The memory limits of reading and writing blobs.
 public enum BlobLimits {
-    /// The most that is read at a time, in bytes.
+    /// The largest piece of a read, in bytes.
     public static let piece = 65_536
-    /// The most that a sink holds back before it writes, in bytes.
+    /// The most bytes that a sink buffers before writing.
     public static let buffered = 131_072
 }
 
-/// Why a store could not do what it was asked.
+/// The error of a blob store.
 public enum BlobError: Error, Hashable, CustomStringConvertible {
-    /// More was written than the limit allows.
+    /// The blob is larger than the limit in bytes.
     case tooLarge(limit: Int64)
-    /// The disk, or what of it one may use, is full.
+    /// The disk or the quota is full.
     case noSpace
-    /// The store does not answer, or not us; the reason is for an operator. Nothing was wrong with the blob.
+    /// The store does not answer or refuses access; the blob is not the cause. The reason is for operators.
     case unavailable(String)
-    /// Anything else: what was tried, and the system's `errno` or the status of the answer.
+    /// Another failure: the operation, with the system's `errno` or the HTTP status of the response.
     case failed(String, code: Int32)
 
     public var description: String {
         switch self {
-        case .tooLarge(let limit): "more than \(limit) bytes"
-        case .noSpace: "no space left"
-        case .unavailable(let reason): "the store is away: \(reason)"
+        case .tooLarge(let limit): "the blob is larger than \(limit) bytes"
+        case .noSpace: "no space is left in the blob store"
+        case .unavailable(let reason): "the blob store is unavailable: \(reason)"
         case .failed(let what, let code): "cannot \(what): error \(code)"
         }
     }

@@ -1,4 +1,4 @@
-// libpq, and the Linux calls that Glibc's Swift module leaves out.
+// libpq, and Linux headers that Swift's Glibc module omits.
 #include <libpq-fe.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

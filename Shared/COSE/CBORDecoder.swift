@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Reads CBOR from somebody who is not trusted.
+/// A decoder of CBOR from untrusted sources.
 ///
-/// Only CTAP2's canonical form is taken: lengths known beforehand, numbers in their shortest form, keys once; no tags and no
-/// floating point. Nothing is reserved for what a length promises before it is there.
+/// It accepts CTAP2's canonical form only: definite lengths, shortest numbers, unique keys, no tags and no floating
+/// point. It allocates no memory for an announced length before the bytes are there.
 public struct CBORDecoder {
-    /// It is not that, and so was not made by an authenticator.
+    /// The error of bytes that are not canonical CBOR.
     public struct Malformed: Error {}
 
-    /// CTAP2 has at most four; attestation statements hold keys inside of maps.
+    /// CTAP2 nests at most four levels; attestation statements nest keys inside maps.
     private static let maximumDepth = 6
 
     private var rest: Data.SubSequence
@@ -17,7 +17,7 @@ public struct CBORDecoder {
         rest = data[...]
     }
 
-    /// The value that the bytes are, all of them.
+    /// Decodes a value that takes all bytes.
     ///
     /// - Throws: `Malformed`.
     public static func decode(_ data: Data) throws -> CBORValue {
@@ -26,7 +26,7 @@ public struct CBORDecoder {
         return value
     }
 
-    /// The value that the bytes begin with, and how many it takes.
+    /// Decodes the first value; also returns its length in bytes.
     ///
     /// - Throws: `Malformed`.
     public static func decodeFirst(_ data: Data) throws -> (value: CBORValue, length: Int) {
@@ -50,13 +50,13 @@ public struct CBORDecoder {
         switch major {
         case 0: return .unsigned(argument)
         case 1: return .negative(argument)
-        case 2: return .bytes(try take(argument))
+        case 2: return .bytes(try readBytes(argument))
         case 3:
-            guard let text = String(validating: try take(argument), as: UTF8.self) else { throw Malformed() }
+            guard let text = String(validating: try readBytes(argument), as: UTF8.self) else { throw Malformed() }
             return .text(text)
         case 4: return .array(try elements(argument) { try $0.value(depth: depth + 1) })
         case 5: return try map(argument, depth: depth)
-        // Tags.
+        // Tags are not allowed.
         default: throw Malformed()
         }
     }
@@ -76,27 +76,27 @@ public struct CBORDecoder {
         _ count: UInt64,
         _ read: (inout CBORDecoder) throws -> Element
     ) throws -> [Element] {
-        // Each takes a byte at least.
+        // Each element takes at least one byte.
         guard count <= UInt64(rest.count) else { throw Malformed() }
-        // Not by map(), which reserves room for all of them: an element has some 40 bytes, at each of six levels.
+        // Not `map`, which would allocate all elements in advance: some 40 bytes each, on six levels.
         var elements: [Element] = []
         for _ in 0..<Int(count) { elements.append(try read(&self)) }
         return elements
     }
 
-    /// What stands behind the first byte: a number, a length or a count.
+    /// Reads the argument after the first byte: a number, a length or a count.
     private mutating func argument(_ additional: UInt8) throws -> UInt64 {
         guard additional >= 24 else { return UInt64(additional) }
         guard additional <= 27 else { throw Malformed() }
         let size = 1 << Int(additional - 24)
-        let value = try take(UInt64(size)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // Shorter would have done.
+        let value = try readBytes(UInt64(size)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        // Rejects numbers that have a shorter form.
         let least: UInt64 = size == 1 ? 24 : 1 << (UInt64(size) * 4)
         guard value >= least else { throw Malformed() }
         return value
     }
 
-    private mutating func take(_ count: UInt64) throws -> Data {
+    private mutating func readBytes(_ count: UInt64) throws -> Data {
         guard count <= UInt64(rest.count) else { throw Malformed() }
         defer { rest = rest.dropFirst(Int(count)) }
         return Data(rest.prefix(Int(count)))

@@ -2,19 +2,19 @@ import Crypto
 import CryptoExtras
 public import Foundation
 
-/// A public key as authenticators give it (RFC 9052, section 7), and what it signs with.
+/// A public key in COSE (RFC 9052, section 7), for verifying signatures of authenticators.
 public struct COSEKey: Sendable {
-    /// Of IANA's registry of COSE algorithms.
+    /// The supported algorithms, with their numbers in IANA's registry of COSE algorithms.
     public enum Algorithm: Int, CaseIterable, Sendable {
         /// ECDSA on P-256 with SHA-256.
         case es256 = -7
         /// Ed25519.
         case edDSA = -8
-        /// RSASSA-PKCS1-v1_5 with SHA-256, which Windows Hello has.
+        /// RSASSA-PKCS1-v1_5 with SHA-256, used by Windows Hello.
         case rs256 = -257
     }
 
-    /// It is no key, or none of these algorithms.
+    /// The error of an invalid key or an unsupported algorithm.
     public struct Unusable: Error {}
 
     private enum Key: Sendable {
@@ -23,6 +23,7 @@ public struct COSEKey: Sendable {
         case rs256(_RSA.Signing.PublicKey)
     }
 
+    /// The algorithm of the key's signatures.
     public let algorithm: Algorithm
     private let key: Key
 
@@ -33,7 +34,9 @@ public struct COSEKey: Sendable {
     private static let ellipticCurveType = 2
     private static let rsaType = 3
 
-    /// - Throws: `Unusable`; a point that is not on its curve is no key.
+    /// Creates a key from a decoded COSE map.
+    ///
+    /// - Throws: `Unusable`, also if a point is not on its curve.
     public init(_ value: CBORValue) throws {
         guard let number = value[Self.algorithmLabel]?.int, let algorithm = Algorithm(rawValue: number) else {
             throw Unusable()
@@ -51,7 +54,7 @@ public struct COSEKey: Sendable {
         }
     }
 
-    /// Reads a key from its bytes, all of them.
+    /// Decodes a key that takes all bytes.
     ///
     /// - Throws: `Unusable`.
     public init(bytes: Data) throws {
@@ -59,7 +62,8 @@ public struct COSEKey: Sendable {
         try self.init(value)
     }
 
-    /// Whether a signature of these bytes is good; ECDSA's is in DER, as WebAuthn has it (level 2, section 6.5.5).
+    /// Returns whether the signature of the data is valid; an ECDSA signature is in DER, as in WebAuthn (level 2,
+    /// section 6.5.5).
     public func isValid(signature: Data, for data: Data) -> Bool {
         switch key {
         case .es256(let key):
@@ -86,7 +90,7 @@ public struct COSEKey: Sendable {
         return try Curve25519.Signing.PublicKey(rawRepresentation: x)
     }
 
-    /// 2048 to 4096 bits: below that it is broken, above it a signature costs us more than it should.
+    /// Accepts 2,048 to 4,096 bits: shorter keys are insecure, longer ones make verification too expensive.
     private static func rsaKey(_ value: CBORValue) throws -> _RSA.Signing.PublicKey {
         guard value[keyTypeLabel]?.int == rsaType, let n = value[-1]?.bytes, (256...512).contains(n.count),
             n.first != 0, let e = value[-2]?.bytes, (1...4).contains(e.count), let last = e.last, last & 1 == 1,

@@ -1,4 +1,5 @@
-/* What Swift's Glibc module leaves out: these need _GNU_SOURCE, which a module's user cannot define. glibc >= 2.34. */
+/* Functions that Swift's Glibc module omits because they need _GNU_SOURCE, which a module's user cannot define.
+   They require glibc 2.34 or later. */
 #include <spawn.h>
 
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
@@ -10,7 +11,7 @@ extern int pipe2(int descriptors[2], int flags);
 
 enum { cspawn_most_descriptors = 8 };
 
-/* Sends bytes with descriptors on a Unix socket, without waiting: the macros that this takes are not visible in Swift. */
+/* Sends bytes and descriptors over a Unix socket without blocking. Its macros are not available in Swift. */
 static inline ssize_t cspawn_send(int socket, const void *bytes, size_t count, const int *descriptors, size_t number) {
     union {
         struct cmsghdr header;

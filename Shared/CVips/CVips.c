@@ -12,10 +12,10 @@
 #include <vips/vips.h>
 
 int cvips_start(void) {
-    /* Modules are other people's large libraries (ImageMagick, Poppler, OpenSlide): none is looked for. */
+    /* Modules are large external libraries (ImageMagick, Poppler, OpenSlide): none is loaded. */
     g_setenv("VIPSHOME", "/nonexistent", TRUE);
     g_setenv("VIPS_BLOCK_UNTRUSTED", "1", TRUE);
-    /* What is decoded whole stays in memory, where it has a limit, and is never put into a file, which a crash would leave. */
+    /* Images that are decoded whole stay in memory, which is limited, because a crash would leave a file behind. */
     g_setenv("VIPS_DISC_THRESHOLD", "1000g", TRUE);
     g_setenv("TMPDIR", "/nonexistent", TRUE);
     if (VIPS_INIT("image-worker") != 0) return -1;
@@ -76,17 +76,17 @@ int cvips_shrink(cvips_image *in, cvips_image **out, int side) {
 
 cvips_image *cvips_in_memory(cvips_image *in) { return vips_image_copy_memory(in); }
 
-/* Of a moving picture also what says how it moves; the palette spares the writer of GIFs making one. */
-static int is_kept(const char *field) {
-    static const char *const kept[] = {VIPS_META_ICC_NAME, "page-height", "n-pages", "delay", "loop", "gif-palette"};
-    for (size_t i = 0; i < G_N_ELEMENTS(kept); i++)
-        if (strcmp(field, kept[i]) == 0) return 1;
+/* Whether a field affects how pixels or animations look. With the palette, the GIF writer need not compute one. */
+static int is_rendering_field(const char *field) {
+    static const char *const names[] = {VIPS_META_ICC_NAME, "page-height", "n-pages", "delay", "loop", "gif-palette"};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (strcmp(field, names[i]) == 0) return 1;
     return 0;
 }
 
-/* Keeps a profile that is for such pixels: its colour space is four letters at 16 (ICC.1:2022, section 7.2).
+/* Keeps a profile that fits the pixels: its colour space is the four letters at offset 16 (ICC.1:2022, section 7.2).
  *
- * As a copy: that of libvips' reader of HEIC (8.14) is freed with the image that was read, though others still refer to it.
+ * The profile is copied: the HEIC reader of libvips 8.14 frees it with the source image while other images use it.
  */
 static void keep_fitting_profile(VipsImage *image) {
     const void *profile;
@@ -104,8 +104,8 @@ int cvips_strip(cvips_image *in, cvips_image **out) {
     if (vips_copy(in, out, "xres", 1.0, "yres", 1.0, NULL)) return -1;
     gchar **fields = vips_image_get_fields(*out);
     for (gchar **field = fields; *field; field++)
-        /* Fields of every image's header are no metadata, and are not removed by this. */
-        if (!is_kept(*field)) vips_image_remove(*out, *field);
+        /* This does not remove the fields of the image header, which are not metadata. */
+        if (!is_rendering_field(*field)) vips_image_remove(*out, *field);
     g_strfreev(fields);
     keep_fitting_profile(*out);
     return 0;
@@ -123,7 +123,7 @@ int cvips_drop_idle_alpha(cvips_image *in, cvips_image **out) {
     return least < 255 ? vips_copy(in, out, NULL) : vips_extract_band(in, out, 0, "n", colours, NULL);
 }
 
-/* libvips' own takes the last channel for transparency, whatever it is. */
+/* vips_flatten() treats the last channel as transparency, whatever it is. */
 static int flatten_on_white(VipsImage *in, VipsImage **out) {
     double white[] = {255};
     if (!vips_image_hasalpha(in)) return vips_copy(in, out, NULL);
@@ -150,7 +150,8 @@ void *cvips_pixels_on_white(cvips_image *in, int *width, int *height) {
 }
 
 int cvips_save_jpeg(cvips_image *in, void **bytes, size_t *count, int quality, int progressive) {
-    return vips_jpegsave_buffer(in, bytes, count, "Q", quality, "optimize_coding", TRUE, "interlace", progressive, NULL);
+    return vips_jpegsave_buffer(in, bytes, count, "Q", quality, "optimize_coding", TRUE, "interlace", progressive,
+                               NULL);
 }
 
 int cvips_save_png(cvips_image *in, void **bytes, size_t *count) {
@@ -192,7 +193,7 @@ int cvips_limit_processor_time(uint64_t seconds) {
     struct rusage used;
     struct rlimit limit;
     if (getrusage(RUSAGE_SELF, &used) || getrlimit(RLIMIT_CPU, &limit)) return -1;
-    /* Begun seconds of user and of system time count as whole ones. */
+    /* User and system time are truncated to seconds, so each may be up to one second more. */
     limit.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 2 + seconds;
     return setrlimit(RLIMIT_CPU, &limit);
 }

@@ -20,7 +20,7 @@
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* As in linux/landlock.h of Linux 6.12; Debian 12 has an older one. Kernels take fields that they do not know if they are 0. */
+/* From linux/landlock.h of Linux 6.12; the header of Debian 12 is older. Kernels accept unknown fields that are 0. */
 struct ruleset {
     uint64_t files;
     uint64_t network;
@@ -28,15 +28,15 @@ struct ruleset {
 };
 enum { create_ruleset = 444, restrict_self = 446, version_of_ruleset = 1 };
 
-/* Forbids all that Landlock knows of, in as far as the kernel does: no rule says what is allowed. */
+/* Forbids all accesses that Landlock of this kernel can control: the ruleset has no rule that allows any. */
 static int forbid_files(void) {
     static const uint64_t files_by_version[] = {0x1FFF, 0x3FFF, 0x7FFF, 0x7FFF, 0xFFFF};
     struct ruleset rules = {0, 0, 0};
     long version = syscall(create_ruleset, NULL, 0, version_of_ruleset);
     if (version < 1) return -1;
     rules.files = files_by_version[(version < 5 ? version : 5) - 1];
-    if (version >= 4) rules.network = 3; /* To bind and to connect TCP sockets. */
-    if (version >= 6) rules.scoped = 3;  /* Abstract Unix sockets and signals of other processes. */
+    if (version >= 4) rules.network = 3; /* Binding and connecting TCP sockets. */
+    if (version >= 6) rules.scoped = 3;  /* Abstract Unix sockets, and signals to other processes. */
     int descriptor = (int)syscall(create_ruleset, &rules, sizeof rules, 0);
     if (descriptor < 0) return -1;
     long result = syscall(restrict_self, descriptor, 0);
@@ -46,7 +46,7 @@ static int forbid_files(void) {
 
 #ifdef ARCHITECTURE
 
-/* What memory, threads, clocks, descriptors that are open and the end of a process need. */
+/* The system calls for memory, threads, clocks, open descriptors and the end of the process. */
 static const int allowed[] = {
     SYS_read, SYS_readv, SYS_pread64, SYS_write, SYS_writev, SYS_lseek, SYS_recvmsg, SYS_close, SYS_dup, SYS_dup3,
     SYS_fstat, SYS_ftruncate, SYS_fsync, SYS_ppoll,
@@ -67,8 +67,8 @@ static const int allowed[] = {
 #endif
 };
 
-/* Calls of which one argument decides: allowed where it is that value, or has one of those bits. */
-struct decided {
+/* Calls that are allowed if one argument has a value, or has one of some bits. */
+struct conditional_call {
     int call;
     unsigned argument;
     unsigned short comparison;
@@ -76,14 +76,14 @@ struct decided {
 };
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(field))
-#define ANSWER(action) BPF_STMT(BPF_RET | BPF_K, (action))
+#define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
 /* The lower half of an argument. Both architectures are little-endian. */
 #define ARGUMENT(index) (offsetof(struct seccomp_data, args) + 8 * (index))
 
 static int filter_calls(void) {
     const uint32_t own = (uint32_t)getpid();
-    const struct decided decided[] = {
-        {SYS_clone, 0, BPF_JSET, CLONE_THREAD}, /* A thread, and never a process. */
+    const struct conditional_call conditional[] = {
+        {SYS_clone, 0, BPF_JSET, CLONE_THREAD}, /* Threads, but no processes. */
         {SYS_tgkill, 0, BPF_JEQ, own},
         {SYS_prlimit64, 0, BPF_JEQ, 0},
         {SYS_prctl, 0, BPF_JEQ, PR_SET_NAME},
@@ -93,31 +93,31 @@ static int filter_calls(void) {
         {SYS_fcntl, 1, BPF_JEQ, F_SETFL},
         {SYS_fcntl, 1, BPF_JEQ, F_DUPFD},
         {SYS_fcntl, 1, BPF_JEQ, F_DUPFD_CLOEXEC},
-        {SYS_newfstatat, 3, BPF_JSET, AT_EMPTY_PATH}, /* As glibc asks for the size of an open file. */
+        {SYS_newfstatat, 3, BPF_JSET, AT_EMPTY_PATH}, /* fstat() of glibc. */
     };
-    enum { plain = sizeof allowed / sizeof *allowed, special = sizeof decided / sizeof *decided };
+    enum { plain = sizeof allowed / sizeof *allowed, special = sizeof conditional / sizeof *conditional };
     struct sock_filter program[6 + 2 * plain + 5 * special + 1];
     unsigned short length = 0;
 #define ADD(...) program[length++] = (struct sock_filter)__VA_ARGS__
     ADD(LOAD(offsetof(struct seccomp_data, arch)));
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0));
-    ADD(ANSWER(SECCOMP_RET_KILL_PROCESS));
+    ADD(RETURN(SECCOMP_RET_KILL_PROCESS));
     ADD(LOAD(offsetof(struct seccomp_data, nr)));
-    /* glibc makes threads by clone() where there is no clone3(), whose arguments no filter can read. */
+    /* A filter cannot read the arguments of clone3(). Without clone3(), glibc creates threads with clone(). */
     ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1));
-    ADD(ANSWER(SECCOMP_RET_ERRNO | ENOSYS));
+    ADD(RETURN(SECCOMP_RET_ERRNO | ENOSYS));
     for (unsigned i = 0; i < plain; i++) {
         ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)allowed[i], 0, 1));
-        ADD(ANSWER(SECCOMP_RET_ALLOW));
+        ADD(RETURN(SECCOMP_RET_ALLOW));
     }
     for (unsigned i = 0; i < special; i++) {
-        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)decided[i].call, 0, 4));
-        ADD(LOAD(ARGUMENT(decided[i].argument)));
-        ADD(BPF_JUMP(BPF_JMP | decided[i].comparison | BPF_K, decided[i].value, 0, 1));
-        ADD(ANSWER(SECCOMP_RET_ALLOW));
+        ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)conditional[i].call, 0, 4));
+        ADD(LOAD(ARGUMENT(conditional[i].argument)));
+        ADD(BPF_JUMP(BPF_JMP | conditional[i].comparison | BPF_K, conditional[i].value, 0, 1));
+        ADD(RETURN(SECCOMP_RET_ALLOW));
         ADD(LOAD(offsetof(struct seccomp_data, nr)));
     }
-    ADD(ANSWER(SECCOMP_RET_ERRNO | EPERM));
+    ADD(RETURN(SECCOMP_RET_ERRNO | EPERM));
 #undef ADD
     struct sock_fprog filter = {length, program};
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) ? -1 : 0;
@@ -131,7 +131,7 @@ static int filter_calls(void) { return -1; }
 
 int cvips_confine(void) {
     int confinement = 0;
-    /* Landlock first, since the filter forbids its calls. */
+    /* Landlock comes first, because the filter forbids its system calls. */
     if (!forbid_files()) confinement |= CVIPS_LANDLOCK;
     if (!filter_calls()) confinement |= CVIPS_SECCOMP;
     return confinement;
@@ -144,24 +144,25 @@ long cvips_receive(int socket, void *bytes, size_t count, int *descriptors, int 
         char space[CMSG_SPACE(most * sizeof(int))];
     } control;
     struct iovec piece = {bytes, count};
-    struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    int room = *received;
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    int capacity = *received;
     *received = 0;
-    ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    if (got < 0) return got;
+    ssize_t length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (length < 0) return length;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
         size_t number = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < number; i++) {
             int descriptor;
             memcpy(&descriptor, CMSG_DATA(header) + i * sizeof(int), sizeof descriptor);
-            if (*received < room)
+            if (*received < capacity)
                 descriptors[(*received)++] = descriptor;
             else
                 close(descriptor);
         }
     }
-    return got;
+    return length;
 }
 
 int cvips_try_ptrace(int process) { return syscall(SYS_ptrace, 16 /* PTRACE_ATTACH */, process, 0, 0) ? errno : 0; }

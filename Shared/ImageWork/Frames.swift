@@ -1,4 +1,4 @@
-/// Texts and bytes one after another, each behind its length: how an order and its answer travel through a pipe.
+/// Texts and bytes, each preceded by its length: the encoding of requests and responses in a pipe.
 package struct Fields: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var position = 0
@@ -16,7 +16,7 @@ package struct Fields: Sendable {
 
     package mutating func append(_ number: Int) { append(String(number)) }
 
-    /// The next field, or nil where the bytes are not what `append` made.
+    /// Returns the next field, or nil if the bytes are not a valid encoding.
     package mutating func next() -> [UInt8]? {
         guard let length = Self.length(bytes, at: position), length <= bytes.count - position - 4 else { return nil }
         defer { position += 4 + length }
@@ -39,14 +39,14 @@ package struct Fields: Sendable {
     }
 }
 
-/// Puts pieces of a stream together to frames, each behind its length.
+/// Splits a stream into frames, each preceded by its length.
 package struct Frames: Sendable {
-    /// What one side may say at once: many times what it ever has to.
+    /// The maximum length of a frame, in bytes; real frames are much shorter.
     package static let maximumLength = 65_536
 
     private var buffer: [UInt8] = []
 
-    /// A frame longer than any there is, or of no sense: who says so is not a worker of ours any more.
+    /// A frame that is too long or invalid, which means that the worker is compromised.
     package struct MalformedFrame: Error {
         package init() {}
     }
@@ -57,7 +57,6 @@ package struct Frames: Sendable {
 
     package mutating func append(_ piece: [UInt8]) { buffer += piece }
 
-    /// The next whole frame, or nil until more has come.
     package mutating func next() throws(MalformedFrame) -> [UInt8]? {
         guard let length = Fields.length(buffer, at: 0) else { return nil }
         guard length <= Self.maximumLength else { throw MalformedFrame() }

@@ -1,34 +1,28 @@
-/// The formats that are read, and those of them that are written.
+/// The image formats; HEIC is read but not written.
 package enum PictureFormat: String, Sendable, CaseIterable {
     case jpeg, png, gif, webp, heic
 }
 
-/// What a worker makes of one file.
+/// The request to make pictures of one file.
 ///
-/// Three descriptors travel with it: the file, and the empty files for the full picture and the thumbnail. A worker opens
-/// nothing itself.
+/// Three descriptors are sent with it: the source, and the empty files of the full picture and the thumbnail. A worker
+/// opens no files.
 package struct RenderRequest: Equatable, Sendable {
-    /// How many descriptors travel with an order.
     package static let descriptors = 3
 
-    /// The most pixels that one frame may have.
     package var maximumPixels: Int
-    /// The most frames that a moving image may have.
     package var maximumFrames: Int
-    /// Sides of the squares that the full picture and the thumbnail are fitted into, in pixels.
     package var fullSide: Int
     package var thumbnailSide: Int
-    /// The most that all frames of a moving picture may have together once they are fitted.
+    /// The maximum number of pixels of all frames of the output animation together.
     package var animationPixels: Int
-    /// Of JPEG and WebP, 1 to 100.
     package var quality: Int
     package var thumbnailQuality: Int
     package var isProgressive: Bool
-    /// How long the processor may be taken for, in seconds.
     package var processorSeconds: Int
-    /// How much memory of its own the worker may have meanwhile, in bytes.
+    /// The memory limit of the worker, in bytes.
     package var memory: Int
-    /// The most that the worker may ask for in place of `memory`, in bytes.
+    /// The maximum that the worker may request instead of `memory`, in bytes.
     package var maximumMemory: Int
 
     package init(
@@ -68,7 +62,6 @@ package struct RenderRequest: Equatable, Sendable {
         return fields.bytes
     }
 
-    /// Nil where the bytes are not an order's.
     package init?(encoded: [UInt8]) {
         var fields = Fields(encoded)
         guard let maximumPixels = fields.nextNumber(), let maximumFrames = fields.nextNumber(),

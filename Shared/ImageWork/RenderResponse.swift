@@ -1,14 +1,14 @@
-/// What a worker says: once that it is ready, then one answer for each order.
+/// The output of a worker: `ready` once, then one response for each request.
 ///
-/// Whatever reads a stranger's file may say anything, so every value is checked when it is decoded.
+/// A compromised worker may send anything, so every value is checked when it is decoded.
 package enum RenderResponse: Equatable, Sendable {
-    /// The worker takes orders; with the names of what the kernel did not confine it by.
+    /// The worker accepts requests; `missing` names the confinement mechanisms that the kernel lacks.
     case ready(missing: [String])
     case rendered(Rendering)
-    /// The file takes more memory than the order gives, and no more than it allows to ask for; in bytes.
+    /// The file needs more memory than the request gives, within its `maximumMemory`; in bytes.
     case needs(memory: Int)
     case rejected(ImageDecodingError)
-    /// What was made could not be written: the number of the system's error.
+    /// A picture could not be written; the value is `errno`.
     case notWritten(Int32)
 
     package var encoded: [UInt8] {
@@ -36,7 +36,6 @@ package enum RenderResponse: Equatable, Sendable {
         return fields.bytes
     }
 
-    /// Nil where the bytes are not an answer's.
     package init?(encoded: [UInt8]) {
         var fields = Fields(encoded)
         guard let kind = fields.nextText() else { return nil }
@@ -90,10 +89,10 @@ extension ImageDecodingError {
 }
 
 extension Fields {
-    /// A number of pixels that two of can be multiplied.
+    /// Returns a number of pixels small enough that the product of two fits into an Int.
     fileprivate mutating func nextSide() -> Int? { nextNumber().flatMap { (1..<1 << 31).contains($0) ? $0 : nil } }
 
-    /// A short text of printable ASCII: it is shown to users.
+    /// Returns a short text of printable ASCII, because it is shown to users.
     fileprivate mutating func nextReason() -> String? {
         guard let text = nextText(), text.utf8.count <= 300, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
         else { return nil }
@@ -101,7 +100,6 @@ extension Fields {
     }
 }
 
-/// What a worker has made of a file.
 package struct Rendering: Equatable, Sendable {
     package struct Picture: Equatable, Sendable {
         package var format: PictureFormat
@@ -115,16 +113,14 @@ package struct Rendering: Equatable, Sendable {
         }
     }
 
-    /// What the file is, by its bytes.
     package var type: PictureFormat
-    /// Whether more than one frame was kept.
     package var isAnimated: Bool
-    /// The file's own size in pixels, turned the right way up.
+    /// The size of the source in pixels, after the orientation is applied.
     package var width: Int
     package var height: Int
     package var full: Picture
     package var thumbnail: Picture
-    /// A copy of at most 64 pixels a side: red, green and blue of each pixel, row by row.
+    /// A copy of at most 64 pixels a side, as red, green and blue of each pixel, row by row.
     package var sampleWidth: Int
     package var sampleHeight: Int
     package var sample: [UInt8]

@@ -1,11 +1,11 @@
 import CVips
 import Glibc
 
-/// Tries what a confined worker must not be able to do: `image-worker 640000000 check`.
+/// Attempts operations that confinement must block: `image-worker 640000000 check`.
 enum ConfinementCheck {
-    /// Prints each attempt with the error that it met, or `allowed`.
+    /// Prints each attempt with its error, or `allowed`.
     ///
-    /// - Returns: whether every attempt failed.
+    /// - Returns: Whether every attempt failed.
     static func run(writingTo descriptor: Int32) -> Bool {
         let parent = getppid()
         let attempts: [(String, () -> Bool)] = [

@@ -2,16 +2,17 @@ import CVips
 import Glibc
 import ImageWork
 
-/// Makes pictures of files, one order after another from standard input, until that ends.
+/// The image worker: makes pictures of files, one request after another from standard input, until end of input.
 ///
-/// Headers and pixels of strangers' files are read here and in no other process. What a damaged or hostile file does to a
-/// reader is limited: memory, processor time and the size of what is written have limits, the kernel refuses files, networks
-/// and other processes, and the parent ends a worker that takes too long.
+/// Untrusted headers and pixels are decoded only in this process. The damage that a hostile file can do is limited.
+/// Memory, processor time and output size have limits. The kernel blocks access to files, networks and other processes.
+/// The parent kills a worker that takes too long.
 @main
 enum ImageWorker {
     /// A picture of 1,280 pixels a side has at most a few megabytes.
     private static let maximumFileSize = 128_000_000
-    /// Of a thread: what libvips asks for where less is usual, since the usual 8 MB each would be most of a worker's memory.
+    /// The stack size of a thread, which libvips needs where defaults are smaller; the usual 8 MB each would be most of
+    /// a worker's memory.
     private static let stackSize = 2 << 20
 
     static func main() {
@@ -20,10 +21,10 @@ enum ImageWorker {
             arguments.count == 2 || arguments[2] == "check"
         else {
             printError("usage: image-worker BYTES [check]")
-            printError("Started by a program that wants pictures made: see Shared/Images.")
+            printError("Started by the Images library; see Shared/Images/README.md.")
             exit(64)
         }
-        // Answers go where nothing that a library prints can get between them.
+        // Responses use a separate descriptor, so that libraries cannot print into them.
         let responses = dup(1)
         let devNull = open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard responses >= 0, devNull >= 0, dup2(devNull, 1) == 1 else {
@@ -32,10 +33,10 @@ enum ImageWorker {
         guard cvips_limit_stacks(stackSize) == 0, cvips_start() == 0,
             cvips_limit(memory, UInt64(maximumFileSize), 64) == 0
         else {
-            printError("image-worker: libvips or a limit cannot be set up")
+            printError("image-worker: cannot initialise libvips or set limits")
             exit(71)
         }
-        // Nothing can be loaded once the process is confined.
+        // HEIC must be loaded before confinement, after which no library can be loaded.
         let readsHEIC = cvips_load_heif() == 0
         let confinement = Int(cvips_confine())
         dup2(devNull, 2)
@@ -54,7 +55,8 @@ enum ImageWorker {
             for descriptor in [files.source, files.full, files.thumbnail] {
                 close(descriptor)
             }
-            // What the allocator keeps for the next file would count as this worker's, which is looked at once it answers.
+            // Memory that the allocator caches would count as held by this worker when the parent checks it after the
+            // response.
             cvips_trim()
             send(response, to: responses)
         }
@@ -70,16 +72,16 @@ enum ImageWorker {
         return (request, RequestFiles(source: descriptors[0], full: descriptors[1], thumbnail: descriptors[2]))
     }
 
-    /// Exactly so many bytes of standard input; nil where it ends.
+    /// Reads exactly `count` bytes of standard input; returns nil at its end.
     private static func read(_ count: Int, _ descriptors: inout [Int32]) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {
             var piece = [UInt8](repeating: 0, count: count - bytes.count)
             var received = [Int32](repeating: -1, count: RenderRequest.descriptors)
             var number = Int32(received.count)
-            let got = cvips_receive(0, &piece, piece.count, &received, &number)
-            guard got > 0 || (got < 0 && errno == EINTR) else { return nil }
-            bytes += piece.prefix(max(0, got))
+            let length = cvips_receive(0, &piece, piece.count, &received, &number)
+            guard length > 0 || (length < 0 && errno == EINTR) else { return nil }
+            bytes += piece.prefix(max(0, length))
             descriptors += received.prefix(Int(number))
         }
         return bytes
@@ -94,14 +96,13 @@ enum ImageWorker {
     private static func printError(_ text: String) { _ = writeAll(Array((text + "\n").utf8), to: 2) }
 }
 
-/// The descriptors that travel with an order.
 struct RequestFiles {
     let source: Int32
     let full: Int32
     let thumbnail: Int32
 }
 
-/// Whether all of it was written; if not, `errno` says why.
+/// Returns whether all bytes were written; if not, `errno` has the reason.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     var written = 0
     while written < bytes.count {

@@ -1,8 +1,8 @@
 import ImageWork
 
-/// Takes out of a file that was just written what libvips puts into it unasked.
+/// Removes metadata that libvips adds to files.
 ///
-/// Its writers of JPEG and WebP either leave the colour profile away or make an EXIF block of their own.
+/// Its JPEG and WebP writers either omit the colour profile or add an EXIF block.
 enum MetadataFilter {
     static func filter(_ file: [UInt8], _ format: PictureFormat) -> [UInt8] {
         switch format {
@@ -12,11 +12,10 @@ enum MetadataFilter {
         }
     }
 
-    /// Keeps of the application segments JFIF's, the colour profile's and Adobe's, and no comment.
+    /// Keeps only the application segments of JFIF, the colour profile and Adobe, and removes comments.
     private static func jpeg(_ file: [UInt8]) -> [UInt8] {
-        var kept = Array(file.prefix(2))
+        var output = Array(file.prefix(2))
         var position = 2
-        // Application segments and comments come before the coded pixels, up to the first start of scan.
         while position + 4 <= file.count, file[position] == 0xFF, file[position + 1] != 0xDA {
             let marker = file[position + 1]
             let length = 2 + Int(file[position + 2]) << 8 + Int(file[position + 3])
@@ -30,15 +29,15 @@ enum MetadataFilter {
                 case 0xE1...0xEF, 0xFE: false
                 default: true
                 }
-            if isKept { kept += segment }
+            if isKept { output += segment }
             position += length
         }
-        return kept + file.dropFirst(position)
+        return output + file.dropFirst(position)
     }
 
-    /// Leaves the chunks for EXIF and XMP out, and says in the first chunk that they are not there.
+    /// Removes the chunks of EXIF and XMP, and their flags in the first chunk.
     private static func webp(_ file: [UInt8]) -> [UInt8] {
-        var kept = Array(file.prefix(12))
+        var output = Array(file.prefix(12))
         var position = 12
         while position + 8 <= file.count {
             let size = (0..<4).reduce(0) { $0 | Int(file[position + 4 + $1]) << ($1 * 8) }
@@ -48,16 +47,16 @@ enum MetadataFilter {
                 var chunk = Array(file[position..<end])
                 // RFC 9649, section 2.7: bit 3 is EXIF, bit 2 XMP.
                 chunk[8] &= ~0b1100
-                kept += chunk
+                output += chunk
             } else if !name.elementsEqual("EXIF".utf8), !name.elementsEqual("XMP ".utf8) {
-                kept += file[position..<end]
+                output += file[position..<end]
             }
             position = end
         }
-        let length = kept.count - 8
-        for index in 0..<4 where kept.count >= 8 {
-            kept[4 + index] = UInt8(truncatingIfNeeded: length >> (index * 8))
+        let length = output.count - 8
+        for index in 0..<4 where output.count >= 8 {
+            output[4 + index] = UInt8(truncatingIfNeeded: length >> (index * 8))
         }
-        return kept
+        return output
     }
 }

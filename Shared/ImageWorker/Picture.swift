@@ -2,11 +2,11 @@ import CVips
 import Glibc
 import ImageWork
 
-/// The decoder's own words on why it cannot go on.
 struct DecoderError: Error {
     let message: String
 
-    /// What libvips has noted since it was last asked, made short: its lines repeat one another.
+    /// Takes the errors of libvips since the last call, and keeps only the first line, because the lines repeat each
+    /// other.
     init() {
         guard let text = cvips_take_error() else {
             message = ""
@@ -20,7 +20,6 @@ struct DecoderError: Error {
     }
 }
 
-/// An image of libvips', given back when nobody needs it.
 final class Picture {
     private let image: OpaquePointer
 
@@ -33,7 +32,7 @@ final class Picture {
         self.init(image)
     }
 
-    /// Fitted into a square and upright; not decoded before it is saved.
+    /// Fits the image into a square with its orientation applied; pixels are decoded only when the picture is saved.
     convenience init(_ source: Source, side: Int, options: String) throws {
         try self.init { cvips_thumbnail(source.pointer, $0, Int32(side), options) }
     }
@@ -46,7 +45,7 @@ final class Picture {
 
     var width: Int { Int(cvips_width(image)) }
     var height: Int { Int(cvips_height(image)) }
-    /// Of one frame, where frames lie one below another.
+    /// The height of one frame; frames are stored below each other.
     var frameHeight: Int { Int(cvips_frame_height(image)) }
     var hasAlpha: Bool { cvips_has_alpha(image) != 0 }
     var swapsWidthAndHeight: Bool { cvips_is_on_its_side(image) != 0 }
@@ -55,7 +54,7 @@ final class Picture {
 
     func stripped() throws -> Picture { try Picture { cvips_strip(image, $0) } }
 
-    /// With its pixels in memory, and without a transparency that none of them has.
+    /// Returns a copy with its pixels in memory, without an alpha channel if all pixels are opaque.
     func decoded() throws -> Picture {
         guard let copy = cvips_in_memory(image) else { throw DecoderError() }
         let decoded = Picture(copy)
@@ -87,7 +86,7 @@ final class Picture {
     }
 }
 
-/// Bytes to read from, which must stay where they are for as long as there is a picture of them.
+/// The bytes of an image, which must stay valid while pictures of them exist.
 final class Source {
     let pointer: OpaquePointer
 

@@ -2,12 +2,10 @@ import CVips
 import Glibc
 import ImageWork
 
-/// A file could not be written; the system's error.
 private struct WriteError: Error {
     let number: Int32
 }
 
-/// Carries out one order.
 func execute(_ request: RenderRequest, _ files: RequestFiles, readsHEIC: Bool) -> RenderResponse {
     do throws(ImageDecodingError) {
         let header = try ImageHeader.read(
@@ -50,7 +48,6 @@ private func render(_ request: RenderRequest, _ files: RequestFiles, _ found: Im
     }
 }
 
-/// Makes the pictures of one file.
 private struct Renderer {
     let request: RenderRequest
     let files: RequestFiles
@@ -60,17 +57,18 @@ private struct Renderer {
 
     func run() throws -> RenderResponse {
         let header = try Picture(headerOf: Source(bytes), options: "")
-        // The decoder may see another size than the header's reader.
+        // The decoder may read another size than the header reader.
         guard header.width <= request.maximumPixels / max(1, header.frameHeight) else {
             return .rejected(.tooManyPixels)
         }
         return .rendered(try isAnimated ? renderAnimation(header) : renderStill(header))
     }
 
-    /// The file is decoded once: the thumbnail is made of the full picture, and the sample of the thumbnail.
+    /// Decodes the file once: the thumbnail is made of the full picture, and the sample of the thumbnail.
     private func renderStill(_ header: Picture) throws -> Rendering {
         let full = try Picture(Source(bytes), side: request.fullSide, options: "").stripped().decoded()
-        // Only moving pictures stay GIFs: 256 colours are few for one that was made smaller. HEIC is what few browsers show.
+        // Only animations stay GIFs: 256 colours are too few for a resized still. HEIC becomes JPEG because few
+        // browsers show it.
         let format: PictureFormat =
             switch type {
             case .jpeg, .heic: full.hasAlpha ? .png : .jpeg
@@ -93,7 +91,7 @@ private struct Renderer {
 
     private func finish(_ header: Picture, full: Rendering.Picture, still: Picture) throws -> Rendering {
         let thumbnail = try still.shrunk(to: request.thumbnailSide).stripped().decoded()
-        // JPEG has no transparency, and WebP is a third of what PNG takes.
+        // JPEG has no transparency, and WebP takes a third of the bytes of PNG.
         let format: PictureFormat = thumbnail.hasAlpha ? .webp : .jpeg
         try write(thumbnail, as: format, quality: request.thumbnailQuality, to: files.thumbnail)
         let sample = try thumbnail.shrunk(to: 64).pixelsOnWhite()
@@ -117,7 +115,7 @@ private struct Renderer {
     }
 }
 
-/// The side of the square into which all frames fit without being more than the order allows together.
+/// Returns the side of the square into which all frames fit without exceeding `animationPixels` together.
 private func animationSide(_ request: RenderRequest, width: Int, height: Int, frames: Int) -> Int {
     let scale = min(1, Double(request.fullSide) / Double(max(width, height)))
     let pixels = Double(width) * scale * Double(height) * scale * Double(frames)

@@ -1,14 +1,14 @@
 import Glibc
 
-/// A picture as a text of some thirty characters, which a client draws before the picture has come.
+/// The BlurHash of a picture: about thirty characters that a client renders as a placeholder while the picture loads.
 ///
-/// The algorithm of https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
+/// Source: https://github.com/woltapp/blurhash/blob/master/Algorithm.md.
 enum BlurHash {
     static let alphabet = Array(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~".utf8
     )
 
-    /// Red, green and blue of each pixel, row by row; 1 to 9 components each way.
+    /// Encodes pixels, given as red, green and blue, row by row, with 1 to 9 components in each direction.
     static func encode(pixels: [UInt8], width: Int, height: Int, across: Int = 4, down: Int = 3) -> String {
         let factors = (0..<down).flatMap { y in
             (0..<across).map { x in factor(x, y, pixels: pixels, width: width, height: height) }
@@ -29,7 +29,6 @@ enum BlurHash {
         return String(decoding: hash, as: UTF8.self)
     }
 
-    /// How much of one wave is in the picture.
     private static func factor(
         _ x: Int,
         _ y: Int,

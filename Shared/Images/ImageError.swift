@@ -1,21 +1,18 @@
-/// Why nothing was made of a file.
+/// Why no pictures were made of a file.
 ///
-/// Reasons are sentences' ends for a person, "the file …": they hold nothing of the file's own text and no path.
+/// A reason completes the sentence "the file …" and may be shown to users: it contains neither text from the file nor
+/// paths.
 public enum ImageError: Error, Hashable, Sendable {
-    /// It is no image, not of a format that is read, or something else as well.
+    /// The file is not an image, has an unsupported format, or is also valid in another format.
     case unsupported(reason: String)
-    /// It has more pixels than allowed.
     case tooManyPixels(limit: Int)
-    /// It moves for longer than allowed.
     case tooManyFrames(limit: Int)
-    /// It says that it is an image and is damaged, or takes more memory or time than any image should.
+    /// The image is damaged, or takes more memory or time to decode than allowed.
     case broken(reason: String)
-    /// As many wait already as may.
+    /// The queue is full.
     case busy
-    /// The disk is full.
     case noSpace
-    /// The task that asked is cancelled.
     case cancelled
-    /// Not the file's fault: why, for a log.
+    /// The failure is not caused by the file; the reason is for the log.
     case failed(reason: String)
 }

@@ -1,20 +1,20 @@
 import Glibc
 import ImageWork
 
-/// The files of one order, open: what is read, and the empty files of the two pictures.
+/// The open files of one request: the source, and the empty files of the two pictures.
 ///
-/// A worker may open nothing, so it receives the descriptors.
+/// A worker may not open files, so it receives the descriptors.
 final class ImageFiles: Sendable {
     let descriptors: [Int32]
 
-    /// - Throws: `.noSpace`, or `.failed` where the source is not a regular file or a file cannot be opened.
+    /// - Throws: `.noSpace`, or `.failed` if the source is not a regular file or a file cannot be opened.
     init(source: String, folder: String) throws(ImageError) {
         var opened: [Int32] = []
         do throws(ImageError) {
             opened.append(try Self.open(source, O_RDONLY | O_NONBLOCK))
             var status = stat()
             guard fstat(opened[0], &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw .failed(reason: "the file to prepare is no regular file")
+                throw .failed(reason: "the source is not a regular file")
             }
             for path in [Self.full(in: folder), Self.thumbnail(in: folder)] {
                 opened.append(try Self.open(path, O_WRONLY | O_CREAT | O_TRUNC))
@@ -43,7 +43,6 @@ final class ImageFiles: Sendable {
         unlink(thumbnail(in: folder))
     }
 
-    /// The header of a picture that a worker has made, which is of one of the formats that are written.
     static func header(of path: String) throws(ImageDecodingError) -> ImageHeader {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw .broken(reason: "cannot be opened") }
@@ -56,7 +55,7 @@ final class ImageFiles: Sendable {
         guard descriptor >= 0 else {
             let error = errno
             if error == ENOSPC || error == EDQUOT { throw .noSpace }
-            throw .failed(reason: "a file of an image cannot be opened: \(String(cString: strerror(error)))")
+            throw .failed(reason: "an image file cannot be opened: \(String(cString: strerror(error)))")
         }
         return descriptor
     }

@@ -1,8 +1,7 @@
-/// What is decoded at all.
 public struct ImageLimits: Hashable, Sendable {
-    /// The most pixels that one frame may have: 50 million.
+    /// The maximum number of pixels of one frame: 50 million.
     public var pixels: Int
-    /// The most frames that a moving image may have: 60.
+    /// The maximum number of frames of an animation: 60.
     public var frames: Int
 
     public init(pixels: Int = 50_000_000, frames: Int = 60) {

@@ -1,18 +1,18 @@
-/// What pictures are made as.
 public struct ImageOutput: Hashable, Sendable {
-    /// The side of the square that the full picture is fitted into, in pixels: 1280; nothing is enlarged.
+    /// The side of the square that the full picture is fitted into, in pixels: 1280.
+    ///
+    /// Pictures are not enlarged.
     public var fullSide: Int
     /// The side of the square that the thumbnail is fitted into, in pixels: 640.
     public var thumbnailSide: Int
     /// The quality of JPEG and WebP, 1 to 100.
     public var quality: Int
-    /// The quality of the thumbnail, 1 to 100.
     public var thumbnailQuality: Int
-    /// Whether JPEGs appear at once and get sharper while they load; they take half as long again to write.
+    /// Whether JPEGs are progressive, which takes 50% more time to write.
     public var isProgressive: Bool
-    /// The most pixels that all frames of a moving picture have together: it is made smaller until it fits.
+    /// The maximum number of pixels of all frames of an animation together; larger animations are made smaller.
     ///
-    /// What limits the time and the memory that GIFs take, of the worker and of those who look at them.
+    /// This bounds the time and memory that GIFs need in the worker and in clients.
     public var animationPixels: Int
 
     public init(

@@ -1,16 +1,17 @@
 import Foundation
 import ImageWork
 
-/// Makes pictures of files that strangers have sent.
+/// Makes pictures of untrusted image files.
 ///
-/// Files are read by a few processes of their own, the workers, with limits on memory, processor time and duration, and
-/// without access to anything but the files of their order. A file that makes a reader crash, hang or eat memory ends such a
-/// process, and the next file gets a new one. This process passes the open file and receives what it is and how large.
+/// A few separate processes, the workers, decode the files. They have limits on memory, processor time and duration,
+/// and access only to the files of their request. A file that crashes, blocks or exhausts a worker ends that process,
+/// and the next file gets a new one. This process passes the open files and receives the format and size of the
+/// pictures.
 public final class ImageProcessor: Sendable {
     private let configuration: ImageProcessorConfiguration
     private let workerPool: WorkerPool
 
-    /// Starts nothing yet: workers are started when there is work.
+    /// Starts no worker; workers are started on demand.
     public init(_ configuration: ImageProcessorConfiguration) {
         self.configuration = configuration
         workerPool = WorkerPool(configuration)
@@ -18,14 +19,15 @@ public final class ImageProcessor: Sendable {
 
     /// Makes the pictures of one file.
     ///
-    /// Cancelling is heard while a file waits for its turn. From then on it takes at most the configuration's deadline.
+    /// A request can be cancelled only while it waits in the queue. After that it takes at most the configured
+    /// deadline.
     ///
     /// - Parameters:
-    ///   - file: the path of a regular file. Its name says nothing.
-    ///   - folder: a folder that is there and is for this file alone. It gets `full` and `thumbnail`, and nothing if this throws.
-    ///   - limits: what is decoded at all.
-    /// - Returns: what was made, and where it is.
-    /// - Throws: why nothing was made.
+    ///   - file: The path of a regular file; its name is not used.
+    ///   - folder: An existing folder for this file only; it receives `full` and `thumbnail`, or nothing on error.
+    ///   - limits: The limits of images that are decoded.
+    /// - Returns: The pictures and their paths.
+    /// - Throws: The reason why no pictures were made.
     public func prepare(
         _ file: String,
         into folder: String,
@@ -35,14 +37,14 @@ public final class ImageProcessor: Sendable {
             do throws(ImageError) {
                 return try await picture(of: file, in: folder, limits)
             } catch {
-                // A worker that ended early may have written a part of them.
+                // A worker that ended early may have written part of the pictures.
                 ImageFiles.removePictures(in: folder)
                 throw error
             }
         }
     }
 
-    /// Ends the workers, also those at work; whoever waits is told `.cancelled`, and nothing can be prepared any more.
+    /// Ends all workers, including busy ones; waiting and later requests throw `.cancelled`.
     public func close() async { await workerPool.close() }
 
     private func picture(
@@ -51,7 +53,7 @@ public final class ImageProcessor: Sendable {
         _ limits: ImageLimits
     ) async throws(ImageError) -> PreparedImage {
         var request = request(limits)
-        // The second time with what the worker has asked for; one that asks again is broken.
+        // The second attempt has the memory that the worker requested; a worker that requests more twice is faulty.
         for _ in 0..<2 {
             let response = try await workerPool.memory.with(request.memory) { [request] () throws(ImageError) in
                 try await execute(request, on: file, in: folder)
@@ -60,14 +62,14 @@ public final class ImageProcessor: Sendable {
             case .rendered(let rendering): return try await image(rendering, in: folder, limits)
             case .needs(let memory) where memory > request.memory && memory <= request.maximumMemory:
                 request.memory = memory
-            case .needs, .ready: throw .failed(reason: "image-worker has answered what it was not asked")
+            case .needs, .ready: throw .failed(reason: "image-worker sent an unexpected response")
             case .rejected(let decodingError): throw ImageError(decodingError, limits)
             case .notWritten(ENOSPC), .notWritten(EDQUOT): throw .noSpace
             case .notWritten(let number):
                 throw .failed(reason: "a picture cannot be written: \(String(cString: strerror(number)))")
             }
         }
-        throw .failed(reason: "image-worker has asked for more memory twice")
+        throw .failed(reason: "image-worker requested more memory twice")
     }
 
     private func request(_ limits: ImageLimits) -> RenderRequest {
@@ -101,12 +103,13 @@ public final class ImageProcessor: Sendable {
                 await workerPool.release(worker)
                 return response
             case .timedOut:
-                throw .broken(reason: "takes longer to decode than an image may")
+                throw .broken(reason: "takes too long to decode")
             case .ended(let status):
-                // One that has carried out orders before may have been hurt by them: another file's fault is not this one's.
+                // A worker that has processed other files may have been damaged by one of them, so this file gets
+                // another attempt.
                 if isFresh {
                     throw .broken(
-                        reason: status.isLimit ? "takes more to decode than an image may" : "makes its decoder crash"
+                        reason: status.isLimit ? "takes too much memory or time to decode" : "crashes the decoder"
                     )
                 }
             }
@@ -119,7 +122,7 @@ public final class ImageProcessor: Sendable {
         _ limits: ImageLimits
     ) async throws(ImageError) -> PreparedImage {
         guard rendering.width <= limits.pixels / rendering.height else {
-            throw .failed(reason: "image-worker has made a picture of more pixels than it may")
+            throw .failed(reason: "image-worker made a picture with too many pixels")
         }
         return try await onThread { () throws(ImageError) in
             let (full, thumbnail) = (ImageFiles.full(in: folder), ImageFiles.thumbnail(in: folder))
@@ -129,18 +132,18 @@ public final class ImageProcessor: Sendable {
         }
     }
 
-    /// Compares what the worker says of a picture that it wrote with the picture: the worker had a stranger's bytes in it.
+    /// Compares the worker's response with the picture it wrote, because untrusted data may have taken over the worker.
     private static func check(_ picture: Rendering.Picture, at path: String, isAnimated: Bool) throws(ImageError) {
         let header: ImageHeader
         do throws(ImageDecodingError) {
             header = try ImageFiles.header(of: path)
         } catch {
-            throw .failed(reason: "image-worker has made no picture: \(error)")
+            throw .failed(reason: "image-worker made an invalid picture: \(error)")
         }
         let isSame =
             header.type == picture.format && header.width == picture.width && header.height == picture.height
         guard isSame, isAnimated || header.frames == 1, !header.hasMetadata else {
-            throw .failed(reason: "image-worker has made \(header), and not \(picture)")
+            throw .failed(reason: "image-worker made \(header) instead of \(picture)")
         }
     }
 }
@@ -191,7 +194,7 @@ extension PreparedImage.Picture {
     }
 }
 
-/// Runs what reads files on a thread of the system's, so that it holds up no task.
+/// Runs blocking file access on a system thread, so that it does not block other tasks.
 private func onThread<Value: Sendable>(
     _ work: @escaping @Sendable () throws(ImageError) -> Value
 ) async throws(ImageError) -> Value {

@@ -1,28 +1,26 @@
 import Foundation
 
-/// How a workshop works, and what it may take.
 public struct ImageProcessorConfiguration: Sendable {
-    /// The path of the executable `image-worker`.
     public var worker: String
-    /// How many files are decoded at once, each by a process of its own: 2.
+    /// The number of files decoded at once, each in a separate process: 2.
     public var workers: Int
-    /// How many more may wait for their turn: 32.
+    /// The maximum number of waiting files: 32.
     public var waiting: Int
-    /// How long one file may take its worker before that is killed: 30 s.
+    /// The time after which a worker that still processes a file is killed: 30 s.
     public var deadline: Duration
-    /// How long one file may have the processor, in seconds: 20.
+    /// The maximum processor time of one file, in seconds: 20.
     public var processorSeconds: Int
-    /// The most memory of their own that all workers may have together, in bytes: 640 MB.
+    /// The maximum memory of all workers together, without shared libraries, in bytes: 640 MB.
     ///
-    /// A file waits until what such a file can need is left, and its worker gets that and no more. An image of 50 megapixels
-    /// takes 500 MB at worst, a JPEG as cameras make them 100.
+    /// A file waits until the memory that it may need is free, and its worker is limited to that amount. An image of 50
+    /// megapixels takes up to 500 MB, a typical camera JPEG 100 MB.
     public var memory: Int
-    /// A worker that holds on to more after a file is replaced, in bytes: 60 MB.
+    /// A worker that still holds more memory than this after a file is replaced, in bytes: 60 MB.
     public var keptMemory: Int
-    /// How long a worker with nothing to do is kept: a minute.
+    /// The time after which an idle worker ends: one minute.
     public var idleTime: Duration
     public var output: ImageOutput
-    /// Called once where the kernel does not confine workers by all that there is: with the names of what is missing.
+    /// Called once with the names of the missing mechanisms if the kernel does not fully confine workers.
     public var reportMissingConfinement: @Sendable ([String]) -> Void = { _ in }
 
     public init(
@@ -47,7 +45,7 @@ public struct ImageProcessorConfiguration: Sendable {
         self.output = output
     }
 
-    /// The worker that lies beside the running executable, as it does after a build and in the container's image.
+    /// Returns the path of the worker next to the running executable, as in a build folder and in the container image.
     public static func workerNextToExecutable() throws -> String {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(filePath: own).deletingLastPathComponent().appending(path: "image-worker").path(

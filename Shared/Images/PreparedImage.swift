@@ -1,26 +1,24 @@
-/// What was made of a file: two pictures without any metadata but their colour profile, and a blur to show before them.
+/// The pictures of a file: two pictures without metadata other than a colour profile, and a BlurHash.
 public struct PreparedImage: Hashable, Sendable {
-    /// A file that was written.
     public struct Picture: Hashable, Sendable {
         public let path: String
         public let type: ImageType
-        /// In pixels, the right way up.
+        /// In pixels, after the orientation is applied.
         public let width: Int
         public let height: Int
 
         public var mediaType: String { type.mediaType }
     }
 
-    /// What the file is, by its bytes.
+    /// The format of the source, detected from its bytes.
     public let type: ImageType
-    /// The file's own size in pixels, turned the right way up; `full` may be smaller.
+    /// The size of the source in pixels, after the orientation is applied; `full` may be smaller.
     public let width: Int
     public let height: Int
-    /// https://blurha.sh with 4 by 3 components.
+    /// The placeholder, with 4 by 3 components (https://blurha.sh).
     public let blurhash: String
     public let full: Picture
-    /// Of a moving image, a still.
+    /// A still picture, even if `full` is animated.
     public let thumbnail: Picture
-    /// Whether `full` moves.
     public let isAnimated: Bool
 }

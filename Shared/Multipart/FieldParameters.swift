@@ -1,6 +1,6 @@
 import Foundation
 
-/// The value of a header field such as `Content-Type` or `Content-Disposition`: a word, and parameters behind it.
+/// The parsed value of a header field such as `Content-Type` or `Content-Disposition`: a word with parameters.
 ///
 /// ```swift
 /// let type = FieldParameters(#"multipart/form-data; boundary="a b""#)
@@ -8,15 +8,17 @@ import Foundation
 /// type?["boundary"]   // a b
 /// ```
 ///
-/// A quoted value is unquoted; of a backslash only `\"` and `\\` are taken as escapes, since browsers send paths such as
-/// `C:\photo.jpg` as they are. A value in the extended notation (RFC 8187, `filename*=UTF-8''…`) wins over the plain one.
+/// Quoted values are unquoted. Only `\"` and `\\` count as escapes, because browsers send paths such as `C:\photo.jpg`
+/// unescaped. A value in extended notation (RFC 8187, `filename*=UTF-8''…`) takes precedence over the plain one.
 public struct FieldParameters: Hashable, Sendable {
-    /// What stands before the first semicolon, in lower case.
+    /// The text before the first semicolon, in lower case.
     public let word: String
     private let parameters: [String: String]
 
-    /// Nil for what is malformed: no word, a parameter without a value, with a name that is not ASCII or there twice, a quote
-    /// without an end.
+    /// Parses a field value.
+    ///
+    /// Returns nil if the word is missing, a quote is unterminated, or a parameter has no value, a name that is not
+    /// ASCII, or the same name as another.
     public init?(_ text: String) {
         var rest = text.utf8[...]
         let word = Self.token(&rest, endingAt: " \t;=\"")
@@ -27,7 +29,7 @@ public struct FieldParameters: Hashable, Sendable {
             guard !rest.isEmpty else { break }
             guard rest.popFirst() == UInt8(ascii: ";") else { return nil }
             Self.skipSpace(&rest)
-            // A semicolon at the end says nothing.
+            // A trailing semicolon is allowed.
             guard !rest.isEmpty else { break }
             let name = Self.token(&rest, endingAt: " \t;=\"")
             guard !name.isEmpty, name.utf8.allSatisfy({ $0 < 0x80 }), rest.popFirst() == UInt8(ascii: "="),
@@ -39,7 +41,7 @@ public struct FieldParameters: Hashable, Sendable {
         self.parameters = parameters
     }
 
-    /// A parameter's value; nil where it is not there.
+    /// The value of a parameter, whose name is in lower case; nil if it is missing.
     public subscript(_ name: String) -> String? {
         parameters["\(name)*"].flatMap(Self.extended) ?? parameters[name]
     }
@@ -56,7 +58,7 @@ public struct FieldParameters: Hashable, Sendable {
 
     private static func value(_ rest: inout Substring.UTF8View) -> String? {
         guard rest.first == UInt8(ascii: "\"") else {
-            // An unquoted boundary may hold an equals sign, though it should not.
+            // An unquoted boundary may contain an equals sign, although RFC 2045 requires quotes.
             let value = token(&rest, endingAt: " \t;\"")
             return value.isEmpty ? nil : value
         }
@@ -74,7 +76,7 @@ public struct FieldParameters: Hashable, Sendable {
         return nil
     }
 
-    /// `UTF-8'language'percent-encoded`; nil in another character set.
+    /// Decodes `UTF-8'language'percent-encoded`; nil for another character set.
     private static func extended(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }

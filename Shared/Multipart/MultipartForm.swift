@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// Writes a form as `multipart/form-data` (RFC 7578), for sending.
+/// A writer of `multipart/form-data` bodies (RFC 7578).
 ///
 /// ```swift
 /// var form = MultipartForm()
@@ -10,31 +10,31 @@ public import NIOCore
 /// request.body = form.finished()
 /// ```
 ///
-/// Names are escaped as browsers do it, so ``MultipartParser`` reads them back.
+/// Names are escaped as in browsers; ``MultipartParser`` reverses it.
 public struct MultipartForm: Sendable {
     private let boundary: String
     private var body = ByteBuffer()
 
-    /// With a boundary of 128 random bits, which no content has in it.
+    /// Creates a form with a random boundary of 128 bits, which does not occur in the content.
     public init() {
         var generator = SystemRandomNumberGenerator()
         let bits = (0..<2).map { _ in String(generator.next(), radix: 36) }.joined()
         self.init(boundary: "form-\(bits)")
     }
 
-    /// With a boundary that must not be found in any content.
+    /// Creates a form with a boundary that must not occur in the content.
     init(boundary: String) { self.boundary = boundary }
 
-    /// What the `Content-Type` header says.
+    /// The value of the `Content-Type` header.
     public var contentType: String { "multipart/form-data; boundary=\(boundary)" }
 
-    /// Adds a field of text.
+    /// Adds a text field.
     public mutating func add(_ name: String, _ value: String) {
         begin(#"name="\#(Self.escaped(name))""#)
         body.writeString("\r\n\(value)\r\n")
     }
 
-    /// Adds a part with a type of its own that is no file, such as one of JSON.
+    /// Adds a part with a content type but without a file name, such as JSON.
     public mutating func add(_ name: String, contentType: String, _ content: ByteBuffer) {
         begin(#"name="\#(Self.escaped(name))""#)
         add(contentType, content)
@@ -46,7 +46,7 @@ public struct MultipartForm: Sendable {
         add(contentType, content)
     }
 
-    /// The whole body.
+    /// Returns the complete body.
     public consuming func finished() -> ByteBuffer {
         body.writeString("--\(boundary)--\r\n")
         return body

@@ -1,12 +1,13 @@
-/// How much of a form is taken; what goes past it is a ``MultipartError``.
+/// The limits of a form; exceeding one throws a ``MultipartError``.
 public struct MultipartLimits: Hashable, Sendable {
-    /// How many parts there may be.
+    /// The number of parts.
     public var parts: Int
-    /// How many bytes the header fields of one part may have.
+    /// The bytes of a part's header fields.
     public var header: Int
-    /// How many bytes may stand before the first part.
+    /// The bytes before the first part.
     public var preamble: Int
 
+    /// Creates limits.
     public init(parts: Int = 64, header: Int = 8_192, preamble: Int = 1_024) {
         self.parts = parts
         self.header = header
@@ -14,12 +15,14 @@ public struct MultipartLimits: Hashable, Sendable {
     }
 }
 
-/// Why a body is not taken as a form.
+/// The error of a body that is not an acceptable form.
 public enum MultipartError: Error, Hashable, Sendable {
-    /// It is not what RFC 7578 describes; the text says where, for a person.
+    /// The body violates RFC 7578; the text describes the problem, for people.
     case malformed(String)
-    /// It ends before its last delimiter.
+    /// The body ends before the final delimiter.
     case truncated
+    /// The form has more parts than the limit.
     case tooManyParts(limit: Int)
+    /// A part's header has more bytes than the limit.
     case headerTooLarge(limit: Int)
 }

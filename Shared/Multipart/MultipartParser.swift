@@ -1,27 +1,26 @@
 import Glibc
 public import NIOCore
 
-/// Takes a form apart as its bytes come in (RFC 7578, RFC 2046 section 5.1), in constant memory.
+/// A streaming parser of forms (RFC 7578, RFC 2046 section 5.1) with constant memory.
 ///
-/// Bytes go in by ``feed(_:)``, and what they say comes out of ``next()`` until it answers nil; at the end of the body
-/// ``finish()`` says whether the form was whole. However the body is cut into buffers, the events say the same, but that
-/// a part's content may come in other pieces.
+/// Pass buffers to ``feed(_:)`` and call ``next()`` until it returns nil; at the end of the body call ``finish()``. The
+/// division of the body into buffers does not change the events, except for the pieces of a part's content.
 public struct MultipartParser: Sendable {
-    /// What is read next out of a form.
+    /// A parsing event.
     public enum Event: Hashable, Sendable {
-        /// A part begins.
+        /// The beginning of a part.
         case part(MultipartPart)
-        /// The next bytes of its content; never none.
+        /// The next bytes of the part's content; never empty.
         case content(ByteBuffer)
-        /// It is whole.
+        /// The end of the part.
         case endOfPart
-        /// The form is whole; whatever follows is left out.
+        /// The end of the form; later bytes are ignored.
         case end
     }
 
     private enum State {
         case preamble
-        /// Behind a delimiter: another part, or the end.
+        /// After a delimiter, before either a part or the end.
         case delimiter
         case header
         case content
@@ -29,19 +28,21 @@ public struct MultipartParser: Sendable {
     }
 
     private let limits: MultipartLimits
-    /// CR LF, two dashes, the boundary.
+    /// CR LF, two dashes, and the boundary.
     private let delimiter: [UInt8]
     private var state = State.preamble
     private var buffer = ByteBuffer()
     private var parts = 0
     private var skipped = 0
-    /// Of the header being read: where its present line begins, and how far a line's end was looked for.
+    /// The start of the current header line, and the number of bytes already searched for a line end.
     private var line = 0
     private var searched = 0
 
-    /// Nil for what is no boundary: 1 to 70 characters that may stand in one (RFC 2046, section 5.1.1).
+    /// Creates a parser for a boundary.
+    ///
+    /// Returns nil unless the boundary has 1 to 70 of the characters that RFC 2046 allows (section 5.1.1).
     public init?(boundary: String, limits: MultipartLimits = MultipartLimits()) {
-        let mayStand = { (byte: UInt8) in
+        let isAllowed = { (byte: UInt8) in
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                 UInt8(ascii: "A")...UInt8(ascii: "Z"):
@@ -49,19 +50,19 @@ public struct MultipartParser: Sendable {
             default: "'()+_,-./:=? ".utf8.contains(byte)
             }
         }
-        guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(mayStand), boundary.last != " " else {
+        guard (1...70).contains(boundary.utf8.count), boundary.utf8.allSatisfy(isAllowed), boundary.last != " " else {
             return nil
         }
         self.limits = limits
         delimiter = Array("\r\n--\(boundary)".utf8)
-        // So that a delimiter at the very beginning is like any other.
+        // A delimiter at the beginning of the body is then like any other.
         buffer.writeString("\r\n")
     }
 
-    /// How many bytes wait for what follows them: less than two delimiters and a header.
+    /// The number of buffered bytes: less than two delimiters and a header.
     public var waitingBytes: Int { buffer.readableBytes }
 
-    /// Takes the next bytes of the body; ask ``next()`` until it answers nil before the next are fed.
+    /// Appends bytes of the body; call ``next()`` until it returns nil before the next call.
     public mutating func feed(_ bytes: ByteBuffer) {
         guard state != .over else { return }
         if buffer.readableBytes == 0 {
@@ -72,7 +73,9 @@ public struct MultipartParser: Sendable {
         }
     }
 
-    /// What comes next; nil where that takes more bytes.
+    /// Returns the next event; nil if it requires more bytes.
+    ///
+    /// - Throws: ``MultipartError``; the parser must not be used afterwards.
     public mutating func next() throws(MultipartError) -> Event? {
         while true {
             switch state {
@@ -96,9 +99,9 @@ public struct MultipartParser: Sendable {
         }
     }
 
-    /// At the end of the body.
+    /// Checks that the form is complete at the end of the body.
     ///
-    /// - Throws: ``MultipartError/truncated`` where the last delimiter has not come.
+    /// - Throws: ``MultipartError/truncated`` if the final delimiter is missing.
     public func finish() throws(MultipartError) {
         guard state == .over else { throw .truncated }
     }
@@ -107,14 +110,14 @@ public struct MultipartParser: Sendable {
         let (clear, isFound) = search()
         buffer.moveReaderIndex(forwardBy: clear)
         skipped += clear
-        guard skipped <= limits.preamble else { throw .malformed("the boundary is not where the form begins") }
+        guard skipped <= limits.preamble else { throw .malformed("the form does not begin with the boundary") }
         guard isFound else { return false }
         buffer.moveReaderIndex(forwardBy: delimiter.count)
         state = .delimiter
         return true
     }
 
-    /// Whether the delimiter is the last one; nil where one cannot know yet.
+    /// Returns whether the delimiter is the final one; nil if more bytes are needed.
     private mutating func readDelimiterEnd() throws(MultipartError) -> Bool? {
         let bytes = buffer.readableBytesView
         guard let first = bytes.first else { return nil }
@@ -123,7 +126,7 @@ public struct MultipartParser: Sendable {
             guard bytes[bytes.startIndex + 1] == UInt8(ascii: "-") else { throw Self.badDelimiter }
             return true
         }
-        // White space may follow it (RFC 2046, "transport padding"), but none that goes on and on.
+        // White space may follow the delimiter (RFC 2046, "transport padding"); the limit of 64 bytes bounds it.
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
             guard bytes.count <= 64 else { throw Self.badDelimiter }
             return nil
@@ -141,11 +144,10 @@ public struct MultipartParser: Sendable {
     private mutating func readHeader() throws(MultipartError) -> MultipartPart? {
         let bytes = buffer.readableBytesView
         let start = bytes.startIndex
-        // Up to the empty line.
         while let end = bytes[(start + searched)...].firstIndex(of: UInt8(ascii: "\n")) {
             guard end - start < limits.header else { throw .headerTooLarge(limit: limits.header) }
             guard end > start, bytes[end - 1] == UInt8(ascii: "\r") else {
-                throw .malformed("a part's header has a line without CR LF")
+                throw .malformed("a line of a part's header does not end with CR LF")
             }
             if end - start == line + 1 {
                 let part = try MultipartPart(header: Array(bytes[..<(start + line)]))
@@ -170,31 +172,34 @@ public struct MultipartParser: Sendable {
         return .endOfPart
     }
 
-    /// How many bytes are certainly before the next delimiter, and whether it follows them.
+    /// Returns the number of bytes that certainly precede the next delimiter, and whether it follows them.
     private func search() -> (clear: Int, isFound: Bool) {
         buffer.withUnsafeReadableBytes { bytes in
             guard let base = bytes.baseAddress else { return (0, false) }
             var start = 0
             while start < bytes.count, let found = memchr(base + start, Int32(UInt8(ascii: "\r")), bytes.count - start)
             {
-                let place = UnsafeRawPointer(found) - base
-                let length = min(delimiter.count, bytes.count - place)
-                if delimiter.withUnsafeBytes({ memcmp(base + place, $0.baseAddress ?? base, length) }) == 0 {
-                    guard length == delimiter.count, let next = follower(bytes, place) else { return (place, false) }
-                    if next { return (place, true) }
+                let offset = UnsafeRawPointer(found) - base
+                let length = min(delimiter.count, bytes.count - offset)
+                if delimiter.withUnsafeBytes({ memcmp(base + offset, $0.baseAddress ?? base, length) }) == 0 {
+                    guard length == delimiter.count, let isEnd = endsDelimiter(bytes, offset) else {
+                        return (offset, false)
+                    }
+                    if isEnd { return (offset, true) }
                 }
-                start = place + 1
+                start = offset + 1
             }
             return (bytes.count, false)
         }
     }
 
-    /// Whether what follows makes it a delimiter, and no line that only begins like one; nil: it has not come.
-    private func follower(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> Bool? {
-        let end = place + delimiter.count
+    /// Returns whether the next byte makes this a delimiter, not just a line with that prefix; nil if the byte is
+    /// missing.
+    private func endsDelimiter(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool? {
+        let end = offset + delimiter.count
         guard end < bytes.count else { return nil }
         return " \t\r-".utf8.contains(bytes[end])
     }
 
-    private static let badDelimiter = MultipartError.malformed("a delimiter is followed by something else")
+    private static let badDelimiter = MultipartError.malformed("a delimiter is followed by other text")
 }

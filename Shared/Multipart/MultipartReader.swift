@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// Reads a form part by part out of a stream of buffers, at the reader's own pace.
+/// A reader of a form's parts from a stream of buffers, at the caller's pace.
 ///
 /// ```swift
 /// var reader = MultipartReader(parser, body)
@@ -9,21 +9,22 @@ public import NIOCore
 /// }
 /// ```
 ///
-/// No more than one buffer is taken from the stream ahead of what was asked for.
+/// The reader requests at most one buffer ahead from the stream.
 public struct MultipartReader<Body: AsyncSequence> where Body.Element == ByteBuffer {
     private var parser: MultipartParser
     private var body: Body.AsyncIterator
     private var isInPart = false
     private var isOver = false
 
+    /// Creates a reader of a body.
     public init(_ parser: MultipartParser, _ body: Body) {
         self.parser = parser
         self.body = body.makeAsyncIterator()
     }
 
-    /// The next part, after skipping what is left of this one; nil at the end of the form.
+    /// Returns the next part, skipping the rest of the current one; nil at the end of the form.
     ///
-    /// - Throws: ``MultipartError``, or what the stream throws.
+    /// - Throws: ``MultipartError``, or an error of the stream.
     public mutating func nextPart() async throws -> MultipartPart? {
         while try await nextContent() != nil {}
         guard case .part(let part) = try await nextEvent() else { return nil }
@@ -31,9 +32,9 @@ public struct MultipartReader<Body: AsyncSequence> where Body.Element == ByteBuf
         return part
     }
 
-    /// The next bytes of the present part's content; nil at its end.
+    /// Returns the next bytes of the current part; nil at its end.
     ///
-    /// - Throws: ``MultipartError``, or what the stream throws.
+    /// - Throws: ``MultipartError``, or an error of the stream.
     public mutating func nextContent() async throws -> ByteBuffer? {
         guard isInPart else { return nil }
         guard case .content(let bytes) = try await nextEvent() else {
@@ -43,7 +44,7 @@ public struct MultipartReader<Body: AsyncSequence> where Body.Element == ByteBuf
         return bytes
     }
 
-    /// Nil once the form is over.
+    /// Returns nil after the end of the form.
     private mutating func nextEvent() async throws -> MultipartParser.Event? {
         guard !isOver else { return nil }
         while true {

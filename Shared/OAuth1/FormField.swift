@@ -1,18 +1,21 @@
-/// A name and its value in a query or in a body of `application/x-www-form-urlencoded`.
+/// A name and a value in a query or an `application/x-www-form-urlencoded` body.
 ///
-/// Names may come twice and their order is kept, which a dictionary could not tell.
+/// Fields are ordered and names may repeat, which a dictionary could not represent.
 public struct FormField: Hashable, Sendable {
+    /// The decoded name.
     public let name: String
+    /// The decoded value.
     public let value: String
 
+    /// Creates a field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 
-    /// The fields of a query or a form; a name without an equals sign has an empty value.
+    /// Parses the fields of a query or a form; a name without an equals sign has an empty value.
     public static func parse(_ text: some StringProtocol) -> [FormField] {
-        // By bytes: splitting characters takes the square of the combining marks in a row.
+        // Splits by bytes: splitting by characters takes quadratic time in a run of combining marks.
         Substring(text).utf8.split(separator: UInt8(ascii: "&")).map { pair in
             let sides = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 .map { Substring($0) }
@@ -25,11 +28,11 @@ public struct FormField: Hashable, Sendable {
 }
 
 extension Sequence<FormField> {
-    /// As a query or the body of a form, spaces as `%20`: every reader takes that, and not every one a plus sign.
+    /// The fields as a query or form body; spaces become `%20`, since some servers do not decode a plus sign.
     public var encoded: String {
         map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
     }
 
-    /// The first value of that name.
+    /// The first value of a name; nil if it is missing.
     public subscript(_ name: String) -> String? { first { $0.name == name }?.value }
 }

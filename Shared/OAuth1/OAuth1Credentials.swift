@@ -1,17 +1,20 @@
-/// A key and its secret: those of an application ("client credentials", "consumer key") or of what a user granted it
-/// ("token credentials", "access token"; "temporary credentials" on the way there).
+/// A key and its secret, of an application or of a user's grant.
 ///
-/// Printing one shows its key alone.
+/// An application has "client credentials" ("consumer key"). A grant has "token credentials" ("access token"), preceded
+/// by "temporary credentials" during authorization. Descriptions contain the key only.
 public struct OAuth1Credentials: Hashable, Sendable {
+    /// The key, which requests contain.
     public let key: String
+    /// The secret, which only signatures depend on.
     public let secret: String
 
+    /// Creates credentials.
     public init(key: String, secret: String) {
         self.key = key
         self.secret = secret
     }
 
-    /// The token of an answer to a request for one (RFC 5849, sections 2.1 and 2.3); nil where there is none in it.
+    /// Creates credentials from a token response (RFC 5849, sections 2.1 and 2.3); nil if the response has no token.
     public init?(form: [FormField]) {
         guard let key = form["oauth_token"], !key.isEmpty, let secret = form["oauth_token_secret"] else { return nil }
         self.init(key: key, secret: secret)
@@ -21,6 +24,6 @@ public struct OAuth1Credentials: Hashable, Sendable {
 extension OAuth1Credentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "OAuth1Credentials(\(key))" }
     public var debugDescription: String { description }
-    /// So that no `dump` shows the secret either.
+    /// A mirror without the secret, for `dump`.
     public var customMirror: Mirror { Mirror(self, children: ["key": key]) }
 }

@@ -1,34 +1,36 @@
 import Crypto
 public import Foundation
 
-/// Signs requests with HMAC-SHA1, as one application for one user (RFC 5849, section 3).
+/// A signer of requests with HMAC-SHA1 (RFC 5849, section 3), for an application and optionally a user.
 ///
 /// ```swift
 /// let signer = OAuth1Signer(client: application, token: grantedByAnn)
 /// request.headers["Authorization"] = signer.authorization("GET", "https://api.example.com/photos?size=large")
 /// ```
 ///
-/// Of a body only a form is signed: a body of JSON or multipart has no part in the signature.
+/// The signature covers a form body only. A JSON or multipart body is not signed.
 public struct OAuth1Signer: Sendable {
+    /// The application's credentials.
     public let client: OAuth1Credentials
+    /// The user's or temporary credentials; nil for a request for temporary credentials.
     public let token: OAuth1Credentials?
 
-    /// Without a token while there is none: when temporary credentials are asked for.
+    /// Creates a signer; `token` is nil for a request for temporary credentials.
     public init(client: OAuth1Credentials, token: OAuth1Credentials? = nil) {
         self.client = client
         self.token = token
     }
 
-    /// The value of the `Authorization` header; nil where `url` is none with a scheme and a host.
+    /// Returns the value of the `Authorization` header; nil if `url` has no scheme or host.
     ///
     /// - Parameters:
-    ///   - method: In any case.
-    ///   - url: As it is sent, with its query.
-    ///   - form: The body, where it is `application/x-www-form-urlencoded`.
-    ///   - adding: Parameters of the protocol that a step of the authorization has: `oauth_callback`, `oauth_verifier`.
-    ///   - nonce: Never the same twice within one second.
-    ///   - time: Servers refuse what is minutes off theirs.
-    /// - Returns: `OAuth oauth_consumer_key="…", …`, in the names' order.
+    ///   - method: The HTTP method, in any case.
+    ///   - url: The request's URL with its query, exactly as sent.
+    ///   - form: The fields of the body, if its type is `application/x-www-form-urlencoded`.
+    ///   - adding: Protocol parameters of an authorization step: `oauth_callback`, `oauth_verifier`.
+    ///   - nonce: A text that is unique per second.
+    ///   - time: The current time; servers reject requests that differ by minutes from their clock.
+    /// - Returns: `OAuth oauth_consumer_key="…", …`, sorted by name.
     public func authorization(
         _ method: String,
         _ url: String,
@@ -55,7 +57,7 @@ public struct OAuth1Signer: Sendable {
         return "OAuth \(pairs.joined(separator: ", "))"
     }
 
-    /// The signature itself, in Base64; a server compares it with the one it was sent.
+    /// Returns the signature of a base string in Base64; a server compares it with the received one.
     public func signature(of base: OAuth1BaseString) -> String {
         let key = "\(PercentEncoding.encode(client.secret))&\(PercentEncoding.encode(token?.secret ?? ""))"
         let code = HMAC<Insecure.SHA1>.authenticationCode(
@@ -65,7 +67,7 @@ public struct OAuth1Signer: Sendable {
         return Data(code).base64EncodedString()
     }
 
-    /// 128 random bits from the system's generator.
+    /// Returns 128 random bits from the system's cryptographic generator, in hexadecimal.
     public static func randomNonce() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in

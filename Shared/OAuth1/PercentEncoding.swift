@@ -1,6 +1,7 @@
-/// Percent-encoding as OAuth has it (RFC 5849, section 3.6): everything but the unreserved characters of RFC 3986, in
-/// upper-case hexadecimal, so that both sides sign the same bytes.
+/// OAuth's percent-encoding (RFC 5849, section 3.6): upper-case hexadecimal digits for all characters except RFC 3986's
+/// unreserved ones, so that both sides sign the same bytes.
 public enum PercentEncoding {
+    /// Encodes the UTF-8 bytes of a text.
     public static func encode(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -14,9 +15,12 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What `text` stands for; a percent sign without two digits behind it stands for itself.
+    /// Decodes a text; a percent sign without two hexadecimal digits stays unchanged.
     ///
-    /// In forms and queries a plus sign is a space, in paths and headers it is itself.
+    /// - Parameters:
+    ///   - text: The encoded text.
+    ///   - plusIsSpace: Whether a plus sign means a space, as in forms and queries but not in paths and headers.
+    /// - Returns: The decoded text; invalid UTF-8 becomes replacement characters.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)

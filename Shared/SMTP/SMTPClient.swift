@@ -3,16 +3,18 @@ public import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Hands mails to a mail server, as a program that submits them does (RFC 6409): a connection for each.
+/// A client that submits mail to a mail server (RFC 6409), with one connection per mail.
 public struct SMTPClient: Sendable {
     private let configuration: SMTPConfiguration
     private let tls: NIOSSLContext
     private let group: any EventLoopGroup
 
+    /// Creates a client; it does not connect yet.
+    ///
     /// - Parameters:
-    ///   - configuration: which server, and how.
-    ///   - group: what carries the connections; the process's own where none is given.
-    /// - Throws: `SMTPConfiguration.Malformed` where certificates cannot be read.
+    ///   - configuration: The server and its credentials.
+    ///   - group: The event loops of the connections; by default the process's singleton.
+    /// - Throws: `SMTPConfiguration.Malformed` if the trusted certificates cannot be read.
     public init(_ configuration: SMTPConfiguration, group: (any EventLoopGroup)? = nil) throws {
         var settings = TLSConfiguration.makeClientConfiguration()
         settings.minimumTLSVersion = .tlsv12
@@ -23,16 +25,16 @@ public struct SMTPClient: Sendable {
             }
             tls = try NIOSSLContext(configuration: settings)
         } catch {
-            throw SMTPConfiguration.Malformed(description: "trusts certificates that cannot be read")
+            throw SMTPConfiguration.Malformed(description: "has trusted certificates that cannot be read")
         }
         self.configuration = configuration
         self.group = group ?? MultiThreadedEventLoopGroup.singleton
     }
 
-    /// Hands a mail over; returns when the server has taken it.
+    /// Sends a mail; returns when the server has accepted it.
     ///
-    /// - Throws: `SMTPError`; `isPermanent` says whether it is worth another try, which goes best by the same
-    ///   `messageID`, since after `unknownOutcome` the mail may be there already.
+    /// - Throws: `SMTPError`. If `isPermanent` is false, retry with the same `messageID`, since the server may have
+    ///   accepted the mail after `unknownOutcome`.
     public func send(_ message: MailMessage) async throws {
         let connection = try await SMTPConnection.open(configuration, tls: tls, on: group)
         do {
@@ -45,15 +47,15 @@ public struct SMTPClient: Sendable {
         await connection.close()
     }
 
-    /// Greets, encrypts and signs in.
+    /// Reads the greeting, starts TLS and authenticates.
     private func begin(_ connection: SMTPConnection) async throws -> SMTPExtensions {
         try Self.require(try await connection.reply(), 220, at: .greeting)
         var extensions = try await hello(connection)
         if configuration.encryption == .startTLS {
-            guard extensions.startTLS else { throw SMTPError.insecure("it offers no STARTTLS") }
+            guard extensions.startTLS else { throw SMTPError.insecure("the server does not offer STARTTLS") }
             try Self.require(try await connection.command("STARTTLS"), 220, at: .encryption)
             try await connection.encrypt(by: tls)
-            // Only what is said in private counts.
+            // Extensions that were offered before encryption are untrusted.
             extensions = try await hello(connection)
         }
         if let login = configuration.login { try await signIn(login, on: connection, extensions) }
@@ -74,7 +76,7 @@ public struct SMTPClient: Sendable {
     ) async throws {
         func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
         if extensions.authentication.contains("PLAIN") {
-            // RFC 4616.
+            // The message of RFC 4616.
             let secret = base64("\0\(login.username)\0\(login.password)")
             try Self.require(try await connection.command("AUTH PLAIN \(secret)"), 235, at: .authentication)
         } else if extensions.authentication.contains("LOGIN") {
@@ -99,7 +101,7 @@ public struct SMTPClient: Sendable {
         let sender = "MAIL FROM:<\(message.from.text)>\(size)\(utf8)"
         try Self.require(try await connection.command(sender), 250, at: .sender)
         let receiver = try await connection.command("RCPT TO:<\(message.to.text)>")
-        // 251 and 252: it will see to it.
+        // 251 and 252 mean that the server forwards the mail or attempts its delivery.
         guard (250...252).contains(receiver.code) else { throw SMTPError.refused(receiver, at: .recipient) }
         try Self.require(try await connection.command("DATA"), 354, at: .content)
         try Self.require(try await connection.content(bytes), 250, at: .content)

@@ -1,29 +1,31 @@
-/// Why a mail was not handed over.
+/// The error of a mail that was not sent.
 public enum SMTPError: Error, Hashable, Sendable {
-    /// Where in the conversation a server refused.
+    /// The step of the SMTP session at which the server refused.
     public enum Step: String, Hashable, Sendable {
+        /// The steps in their order.
         case greeting, hello, encryption, authentication, sender, recipient, content
     }
 
-    /// There is no connection, or it ended; nothing was handed over.
+    /// The connection failed or ended; the mail was not sent.
     case unreachable(String)
-    /// Encryption is asked for, and there is none to be had that can be trusted.
+    /// TLS is required, but the server does not offer it or is not trusted.
     case insecure(String)
-    /// The server says no.
+    /// The server refused a command with this reply.
     case refused(SMTPReply, at: Step)
-    /// The server offers no way to sign in that is known here.
+    /// The server offers neither AUTH PLAIN nor AUTH LOGIN.
     case noAuthentication
-    /// The address has letters that the server does not take (RFC 6531).
+    /// An address is not ASCII, and the server does not offer SMTPUTF8 (RFC 6531).
     case unsupportedAddress
-    /// The server takes no message of this size.
+    /// The mail exceeds the server's limit in bytes.
     case tooLarge(limit: Int)
-    /// What answers does not speak SMTP.
+    /// The server does not implement SMTP.
     case notSMTP
-    /// The whole mail was sent, and no answer came: it may have been taken.
+    /// The whole mail was sent, but no reply arrived: the server may have accepted it.
     case unknownOutcome
 
-    /// Whether the same mail would be refused again, whenever it is sent: that is about its receiver or what it says,
-    /// and not about the server's day or the account by which we sign in there.
+    /// Whether a retry of the same mail would fail again, because of its recipient or content.
+    ///
+    /// Errors of the server or the client's account are not permanent.
     public var isPermanent: Bool {
         switch self {
         case .refused(let reply, at: .recipient), .refused(let reply, at: .content): reply.isPermanent
@@ -34,17 +36,17 @@ public enum SMTPError: Error, Hashable, Sendable {
 }
 
 extension SMTPError: CustomStringConvertible {
-    /// Without the server's own words where those may repeat an address.
+    /// The error without the server's text, which may contain a mail address.
     public var description: String {
         switch self {
         case .unreachable(let reason): "the mail server cannot be reached: \(reason)"
         case .insecure(let reason): "the mail server cannot be trusted: \(reason)"
         case .refused(let reply, let step): "the mail server answered \(reply.code) to the \(step.rawValue)"
         case .noAuthentication: "the mail server offers neither AUTH PLAIN nor AUTH LOGIN"
-        case .unsupportedAddress: "the mail server takes no addresses beyond ASCII"
-        case .tooLarge(let limit): "the mail server takes at most \(limit) bytes"
-        case .notSMTP: "what answers is no mail server"
-        case .unknownOutcome: "the mail server did not say whether it took the mail"
+        case .unsupportedAddress: "the mail server accepts only ASCII addresses"
+        case .tooLarge(let limit): "the mail is larger than the mail server's limit of \(limit) bytes"
+        case .notSMTP: "the server is not a mail server"
+        case .unknownOutcome: "the mail server did not confirm whether it accepted the mail"
         }
     }
 }

@@ -1,22 +1,22 @@
-/// Why a socket is no longer connected; the texts are those of socket.io.
+/// The reason for the end of a socket or connection; the raw values are those of the JavaScript server, socket.io.
 public enum DisconnectReason: String, Hashable, Sendable, CustomStringConvertible {
     /// The client left the namespace.
     case clientNamespaceDisconnect = "client namespace disconnect"
-    /// ``Socket/disconnect(close:)`` was called.
+    /// The application called ``Socket/disconnect(close:)``.
     case serverNamespaceDisconnect = "server namespace disconnect"
-    /// The server stops.
+    /// The server shuts down.
     case serverShuttingDown = "server shutting down"
-    /// The client did what the protocol forbids, or took too long to connect.
+    /// The client violated the protocol, connected to no namespace in time, or was refused too often.
     case forcedServerClose = "forced server close"
-    /// No heartbeat came in time.
+    /// The client missed a heartbeat.
     case pingTimeout = "ping timeout"
-    /// The client closed, or was lost.
+    /// The client closed the connection, or the network failed.
     case transportClose = "transport close"
-    /// The client used the transport wrongly, or did not read what was sent to it.
+    /// The client misused the transport, or did not read the data sent to it.
     case transportError = "transport error"
-    /// What the client sent was no packet.
+    /// The client sent data that is not a valid packet.
     case parseError = "parse error"
-    /// ``EngineConnection/close()`` was called.
+    /// The application called ``EngineConnection/close()``.
     case forcedClose = "forced close"
 
     public var description: String { rawValue }

@@ -1,50 +1,58 @@
 public import NIOCore
 public import NIOHTTP1
 
-/// How a ``SocketIOServer`` or an ``EngineServer`` behaves; the defaults are those of socket.io 4.
+/// The settings of a ``SocketIOServer`` or an ``EngineServer``; the defaults are those of socket.io 4.
 public struct SocketIOConfiguration: Sendable {
-    /// Where the server is reached; begins and ends with a slash.
+    /// The path of the server's requests; it begins and ends with a slash.
     public var path: String
-    /// How long after the opening, or after the last pong, the next ping is sent (revision 4) or awaited (revision 3).
+    /// The interval between pings, measured from the opening or the last pong.
+    ///
+    /// The server sends them in revision 4, the client in revision 3.
     public var pingInterval: Duration
-    /// How long the answer to a ping may take before the connection is given up.
+    /// How long a pong, or in revision 3 a ping, may be late before the connection is closed.
     public var pingTimeout: Duration
-    /// How long a connection may be without any namespace.
+    /// How long a connection may stay open without a namespace.
     public var connectTimeout: Duration
-    /// How long a client may take from opening the WebSocket of an upgrade until it says that it changes over.
+    /// How long an upgrade may take, from opening the WebSocket to the switch.
     public var upgradeTimeout: Duration
-    /// How many bytes one message, or the body of one POST, may have: more is 413, or WebSocket's close code 1009.
+    /// The largest message or POST body in bytes; a larger one receives status 413 or WebSocket close code 1009.
     ///
-    /// ``EngineConnection/setMaxPayload(_:)`` changes it for one connection, as after a sign-in. Clients are told
-    /// ``announcedMaxPayload``.
+    /// ``EngineConnection/setMaxPayload(_:)`` changes the limit of one connection, for example after a sign-in. Clients
+    /// receive ``announcedMaxPayload``.
     public var maxPayload: Int
-    /// What the open packet says `maxPayload` is; nil says what it is at the opening.
+    /// The `maxPayload` value of the opening packet; nil sends the connection's limit at that time.
     ///
-    /// Clients gather packets into one POST up to this.
+    /// Clients combine packets into POST bodies of up to this size.
     public var announcedMaxPayload: Int?
-    /// Which revisions of Engine.IO are spoken: 3 is that of socket.io-client 1 and 2, 4 that of 3 and 4.
+    /// The supported Engine.IO revisions: socket.io-client 1 and 2 use 3, versions 3 and 4 use 4.
     public var revisions: Set<EngineRevision>
-    /// Whether long polling is offered.
+    /// Whether clients may use long polling.
     public var allowsPolling: Bool
-    /// Whether a client that polls is offered to change to a WebSocket.
+    /// Whether polling clients may upgrade to a WebSocket.
     public var allowsUpgrades: Bool
-    /// Which pages of browsers may connect.
+    /// The origins from which browser pages may connect.
     public var origins: AllowedOrigins
-    /// Whether answers say `Access-Control-Allow-Credentials: true`.
+    /// Whether responses contain `Access-Control-Allow-Credentials: true`.
     public var allowsCredentials: Bool
+    /// The limits on resources.
     public var limits: SocketIOLimits
-    /// What the id of the session that a request opens begins with, for a proxy that routes by it; of base64url's
-    /// characters.
-    public var sessionTag: @Sendable (HTTPRequestHead) -> String
-    /// Whether a session may be opened by this request, asked on the event loop; otherwise the answer is 403.
-    public var allowRequest: @Sendable (HTTPRequestHead, SocketAddress?) -> Bool
-    /// What a connection counts by until ``EngineConnection/admit()``, such as the client's address; nil: by nothing.
+    /// Returns a prefix for the id of the session that the request opens, for a proxy that routes by it.
     ///
-    /// Called on the event loop, once for each connection.
+    /// The prefix consists of base64url characters.
+    public var sessionTag: @Sendable (HTTPRequestHead) -> String
+    /// Returns whether the request may open a session; if not, the response is 403.
+    ///
+    /// Called on the event loop.
+    public var allowRequest: @Sendable (HTTPRequestHead, SocketAddress?) -> Bool
+    /// Returns the key that counts a connection until ``EngineConnection/admit()``, such as the client's address; nil
+    /// does not count it.
+    ///
+    /// Called on the event loop, once per connection. The limit is ``SocketIOLimits/unjoinedPerKey``.
     public var unjoinedKey: @Sendable (HTTPRequestHead, SocketAddress?) -> String?
     /// How long the head of the opening request is kept for ``SocketHandshake``.
     public var handshakeRetention: HandshakeRetention
 
+    /// Creates a configuration; all other properties have socket.io's defaults.
     public init(
         path: String = "/socket.io/",
         pingInterval: Duration = .seconds(25),
@@ -73,62 +81,68 @@ public struct SocketIOConfiguration: Sendable {
     }
 }
 
-/// A revision of the Engine.IO protocol, and with it of Socket.IO: 3 carries 4, 4 carries 5.
+/// A revision of the Engine.IO protocol.
 public enum EngineRevision: Int, Hashable, Sendable {
+    /// Engine.IO 3, which carries Socket.IO 4; used by clients 1 and 2.
     case three = 3
+    /// Engine.IO 4, which carries Socket.IO 5; used by clients 3 and 4.
     case four = 4
 }
 
-/// Which pages of browsers may connect; whoever sends no `Origin` is no browser, and may.
+/// The origins from which browser pages may connect.
+///
+/// Requests without an `Origin` field are not from a browser, and pass.
 public enum AllowedOrigins: Hashable, Sendable {
-    /// Those of the host that the request names.
+    /// The host of the request only.
     case same
-    /// All; answers say so to browsers (CORS).
+    /// All origins; responses have CORS fields.
     case any
-    /// Those listed, such as `https://example.org`; answers say so to browsers.
+    /// The listed origins, such as `https://example.org`; responses have CORS fields.
     case only(Set<String>)
 }
 
-/// How long the head of the request that opened a connection is kept.
+/// How long the head of an opening request is kept.
 public enum HandshakeRetention: Hashable, Sendable {
-    /// Until the first namespace is connected, so that an idle socket does not pay for its headers.
+    /// Until the client connects to the first namespace, which saves the memory of the headers.
     case untilConnected
     /// As long as the connection, for namespaces connected later.
     case always
 }
 
-/// What one client, or all of them, may take of the server.
+/// Limits on the resources of one client or of all clients.
 public struct SocketIOLimits: Hashable, Sendable {
-    /// How many connections there may be; more are answered 503.
+    /// The number of open connections; further ones receive status 503.
     public var connections = 100_000
-    /// How many connections with the same ``SocketIOConfiguration/unjoinedKey`` may wait to be admitted; more are
-    /// answered 429.
+    /// The number of connections with the same ``SocketIOConfiguration/unjoinedKey`` that are not admitted; further
+    /// ones receive status 429.
     public var unjoinedPerKey = 256
-    /// How many bytes may wait for a client to read them; one that has more waiting is cut off.
+    /// The bytes buffered for a client that does not read; beyond them the connection is closed.
     public var bufferedBytes = 1 << 20
-    /// How many bytes the messages of more than 64 kB of all clients may take together, from their first byte until
-    /// they are handled; one that finds no room is refused with 503, or WebSocket's close code 1013.
+    /// The total bytes of all clients' messages above 64 KiB, from the first byte until they are handled.
+    ///
+    /// A message beyond the limit receives status 503 or WebSocket close code 1013.
     public var payloadBytes = 256 << 20
-    /// How many attachments one packet may have.
+    /// The attachments of a packet.
     public var attachments = 10
-    /// How deep arrays and objects may be nested in a packet.
+    /// The nesting depth of arrays and objects in a packet.
     public var depth = 64
-    /// How many values of all kinds the JSON of one packet may have.
+    /// The JSON values in a packet, including nested ones.
     public var values = 10_000
-    /// How many packets the body of one POST may have.
+    /// The packets in a POST body.
     public var packets = 5_000
-    /// How many namespaces one connection may be in.
+    /// The namespaces of a connection.
     public var namespaces = 16
-    /// How many times one connection may be refused a namespace before it is closed.
+    /// The refused namespace requests after which a connection is closed.
     public var refusals = 16
-    /// How many calls of ``Socket/perform(_:)`` may wait; when more do, nothing is read from the client.
+    /// The queued calls of ``Socket/perform(_:)``; beyond them the server stops reading from the client.
     public var queuedCalls = 32
-    /// How many acknowledgements of the client may be awaited at once.
+    /// The pending acknowledgements of a socket.
     public var acknowledgements = 1_000
-    /// How long a request's head and body may take to come in.
+    /// The time to receive a request's head and body.
     public var requestTimeout: Duration = .seconds(15)
-    /// How long a connection may stay open between two requests.
+    /// The time that a connection may be idle between two requests.
     public var idleTimeout: Duration = .seconds(75)
 
+    /// Creates the default limits.
     public init() {}
 }

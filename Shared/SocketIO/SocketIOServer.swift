@@ -1,12 +1,12 @@
 public import NIOCore
 
-/// A Socket.IO server: namespaces that clients connect to, over long polling and WebSockets.
+/// A Socket.IO server with namespaces, over long polling and WebSockets.
 ///
 /// ```swift
 /// let server = SocketIOServer()
 /// let chat = server.namespace("/")
 /// chat.onConnect { socket, handshake in
-///     handshake.query["token"] == secret ? .accept : .refuse("who are you?")
+///     handshake.query["token"] == secret ? .accept : .refuse("invalid token")
 /// }
 /// chat.on("say") { socket, event in
 ///     socket.join("lobby")
@@ -15,14 +15,15 @@ public import NIOCore
 /// }
 /// ```
 ///
-/// It has no listener of its own: a ``SocketIOGate`` of the server is put into the pipelines of an HTTP server, or
-/// ``SocketIOListener`` makes one.
+/// Add a ``SocketIOGate`` to the pipelines of an HTTP server, or start a ``SocketIOListener``.
 public final class SocketIOServer: Sendable {
+    /// The settings that the server was created with.
     public let configuration: SocketIOConfiguration
     let core: EngineCore
     let handler: ClientHandler
     private let namespaces: NamespaceTable
 
+    /// Creates a server; it accepts no connections until a gate or a listener uses it.
     public init(configuration: SocketIOConfiguration = SocketIOConfiguration()) {
         self.configuration = configuration
         core = EngineCore(configuration: configuration)
@@ -30,53 +31,61 @@ public final class SocketIOServer: Sendable {
         handler = ClientHandler(namespaces: namespaces)
     }
 
-    /// The namespace of that name, which clients may connect to from now on; `/` is the one they connect to unasked.
+    /// Returns the namespace with this name, creating it if needed.
+    ///
+    /// Clients connect to `/` by default.
     public func namespace(_ name: String) -> Namespace {
         namespaces.make(name)
     }
 
-    /// How many connections are open, in namespaces or not.
+    /// The number of open connections, with or without a namespace.
     public var connectionCount: Int { core.connectionCount }
 
-    /// Takes no more connections and closes those there are, so that clients look for another server.
+    /// Refuses new connections and closes the existing ones, so that clients reconnect, for example to another server.
     public func close() async {
         await core.close()
     }
 }
 
-/// An Engine.IO server alone: messages over long polling and WebSockets, without namespaces and events.
+/// An Engine.IO server: messages over long polling and WebSockets, without namespaces and events.
 ///
-/// Its ``SocketIOConfiguration/path`` is commonly `/engine.io/`.
+/// The usual ``SocketIOConfiguration/path`` is `/engine.io/`.
 public final class EngineServer: Sendable {
+    /// The settings that the server was created with.
     public let configuration: SocketIOConfiguration
     let core: EngineCore
     let handler: any EngineHandler
 
+    /// Creates a server; it accepts no connections until a gate or a listener uses it.
     public init(configuration: SocketIOConfiguration, handler: any EngineHandler) {
         self.configuration = configuration
         core = EngineCore(configuration: configuration)
         self.handler = handler
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     public var connectionCount: Int { core.connectionCount }
 
-    /// Takes no more connections and closes those there are.
+    /// Refuses new connections and closes the existing ones.
     public func close() async {
         await core.close()
     }
 }
 
-/// What is to be done with the messages of an ``EngineServer``; called on a connection's event loop.
+/// The message handler of an ``EngineServer``; its methods run on the connection's event loop and must not block.
 public protocol EngineHandler: Sendable {
+    /// Handles a new connection.
     func opened(_ connection: EngineConnection)
+    /// Handles a message from the client.
     func received(_ message: EngineMessage, from connection: EngineConnection)
+    /// Handles the end of a connection; called once.
     func closed(_ connection: EngineConnection, reason: DisconnectReason)
 }
 
-/// One message of Engine.IO.
+/// An Engine.IO message.
 public enum EngineMessage: Hashable, Sendable {
-    /// Well-formed UTF-8.
+    /// Well-formed UTF-8 text.
     case text(ByteBuffer)
+    /// Arbitrary bytes.
     case binary(ByteBuffer)
 }

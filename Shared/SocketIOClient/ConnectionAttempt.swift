@@ -6,7 +6,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 
-/// The way to a connection: TCP, TLS, the change to a WebSocket, and the server's word.
+/// Opens a connection: TCP, TLS, the WebSocket upgrade and the Socket.IO handshake.
 struct ConnectionAttempt: Sendable {
     private enum Outcome: Sendable {
         case webSocket(NIOLoopBound<ConnectionHandler>, id: EventLoopFuture<String>)
@@ -18,15 +18,18 @@ struct ConnectionAttempt: Sendable {
     let group: any EventLoopGroup
 
     func connection() async throws -> SocketIOConnection {
-        let opened = Opened()
+        let reference = HandlerReference()
         let (events, source) = SocketIOEvents.make(
-            SocketIOEvents.Reading(resume: { opened.use { $0.setPaused(false) } }, end: { opened.use { $0.leave() } })
+            SocketIOEvents.Reading(
+                resume: { reference.use { $0.setPaused(false) } },
+                end: { reference.use { $0.disconnect() } }
+            )
         )
-        let (channel, outcome) = try await dialed(source)
-        // Whatever is awaited below ends with the channel.
-        let isLate = Lock(false)
+        let (channel, outcome) = try await openChannel(source)
+        // Closing the channel completes every future below.
+        let hasTimedOut = Lock(false)
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(endpoint.connectTimeout)) {
-            isLate.withLock { $0 = true }
+            hasTimedOut.withLock { $0 = true }
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }
@@ -36,7 +39,7 @@ struct ConnectionAttempt: Sendable {
                 case .refused(let status):
                     throw SocketIOClientError.refusedByHTTP(try await status.get())
                 case .webSocket(let handler, let id):
-                    opened.set(handler, channel.eventLoop)
+                    reference.set(handler, channel.eventLoop)
                     return SocketIOConnection(
                         id: try await id.get(),
                         events: events,
@@ -46,16 +49,16 @@ struct ConnectionAttempt: Sendable {
                 }
             } catch {
                 channel.close(promise: nil)
-                throw isLate.withLock { $0 } ? SocketIOClientError.timedOut : Self.connectError(error)
+                throw hasTimedOut.withLock { $0 } ? SocketIOClientError.timedOut : Self.connectError(error)
             }
         } onCancel: {
             channel.close(promise: nil)
         }
     }
 
-    /// A connection, and what will become of the wish to have a WebSocket there.
-    private func dialed(_ source: SocketIOEvents.Source) async throws -> (any Channel, EventLoopFuture<Outcome>) {
-        let tls = try endpoint.isSecure ? secured() : nil
+    /// Connects the channel; also returns the future outcome of the WebSocket upgrade.
+    private func openChannel(_ source: SocketIOEvents.Source) async throws -> (any Channel, EventLoopFuture<Outcome>) {
+        let tls = try endpoint.isSecure ? makeTLSContext() : nil
         do {
             let bootstrap = ClientBootstrap(group: group)
                 .connectTimeout(TimeAmount(endpoint.connectTimeout))
@@ -63,7 +66,7 @@ struct ConnectionAttempt: Sendable {
             return try await bootstrap.connect(host: endpoint.host, port: endpoint.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if let tls {
-                        try channel.pipeline.syncOperations.addHandler(try handler(of: tls))
+                        try channel.pipeline.syncOperations.addHandler(try makeTLSHandler(tls))
                     }
                     return (channel, try upgrade(channel, source))
                 }
@@ -75,24 +78,24 @@ struct ConnectionAttempt: Sendable {
 
     // MARK: TLS
 
-    private func secured() throws(SocketIOClientError) -> NIOSSLContext {
+    private func makeTLSContext() throws(SocketIOClientError) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["http/1.1"]
         if case .file(let path) = endpoint.trust { configuration.trustRoots = .file(path) }
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch {
-            throw .unreachable("the authorities cannot be read: \(error)")
+            throw .unreachable("the trusted certificates cannot be read: \(error)")
         }
     }
 
-    private func handler(of tls: NIOSSLContext) throws -> NIOSSLClientHandler {
-        // An address is no name, and is looked for among the certificate's addresses.
+    private func makeTLSHandler(_ tls: NIOSSLContext) throws -> NIOSSLClientHandler {
+        // TLS has no server name for an IP address; NIOSSL then compares the address with the certificate's addresses.
         let isAddress = (try? SocketAddress(ipAddress: endpoint.host, port: 0)) != nil
         return try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : endpoint.host)
     }
 
-    // MARK: The change to a WebSocket
+    // MARK: WebSocket upgrade
 
     private func upgrade(
         _ channel: any Channel,
@@ -128,7 +131,7 @@ struct ConnectionAttempt: Sendable {
                 notUpgradingCompletionHandler: refusal
             )
         )
-        // The server speaks first, and often in the packet of its consent.
+        // The server sends the first message, often in the same TCP segment as the 101 response.
         pipeline.leftOverBytesStrategy = .forwardBytes
         return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
     }
@@ -136,17 +139,17 @@ struct ConnectionAttempt: Sendable {
     private static func connectError(_ error: any Error) -> any Error {
         switch error {
         case let error as SocketIOClientError where error == .closed(.lost):
-            SocketIOClientError.unreachable("no answer")
+            SocketIOClientError.unreachable("no response")
         case is SocketIOClientError, is CancellationError: error
         case ChannelError.connectTimeout: SocketIOClientError.timedOut
         case let error as NIOConnectionError:
-            SocketIOClientError.unreachable("nobody answers at \(error.host):\(error.port)")
+            SocketIOClientError.unreachable("no connection to \(error.host):\(error.port)")
         default: SocketIOClientError.unreachable("\(error)")
         }
     }
 }
 
-/// Reads the status of the answer to a request that should have become a WebSocket.
+/// Reads the status of a response that refuses the upgrade.
 private final class StatusHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
@@ -165,8 +168,8 @@ private final class StatusHandler: ChannelInboundHandler {
     }
 }
 
-/// The handler, once there is one, for those who were made before it.
-private final class Opened: Sendable {
+/// The connection handler for closures that are created before it exists.
+private final class HandlerReference: Sendable {
     private let handler = Lock<(NIOLoopBound<ConnectionHandler>, any EventLoop)?>(nil)
 
     func set(_ handler: NIOLoopBound<ConnectionHandler>, _ eventLoop: any EventLoop) {

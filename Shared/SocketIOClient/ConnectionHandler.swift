@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import NIOWebSocket
 
-/// The far end of one connection's WebSocket: takes packets apart, answers pings, hands events on.
+/// Parses packets, answers pings and delivers events of one WebSocket.
 ///
-/// Everything in it happens on its channel's event loop.
+/// Used only on the channel's event loop.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
@@ -12,12 +12,12 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private enum State { case opening, joining, joined, closed }
 
-    /// How many acknowledgements may be awaited at once.
+    /// The maximum number of pending acknowledgements.
     private static let maximumPendingAcknowledgements = 1_000
-    /// How long the server may take to close after we have.
+    /// How long the server may take to close after the client's close frame.
     private static let closeTimeout = TimeAmount.seconds(2)
 
-    /// The socket's id, once the server has let us in.
+    /// Succeeds with the socket's id when the server accepts the connection.
     let joined: EventLoopPromise<String>
     private let auth: Data
     private let maximumMessage: Int
@@ -27,9 +27,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var state = State.opening
     private var closing: SocketIOClosing?
     private var pendingAcknowledgements: [Int: AcknowledgementPromise] = [:]
-    private var asked = 0
-    private var waiting = 0
-    private var silence: TimeAmount = .seconds(45)
+    private var nextNumber = 0
+    private var queuedBytes = 0
+    private var silenceLimit: TimeAmount = .seconds(45)
     private var silenceTimer: Scheduled<Void>?
     private var isPaused = false
 
@@ -57,25 +57,25 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(error is NIOWebSocketError ? .protocolViolation("a frame that is none") : .lost)
+        finish(error is NIOWebSocketError ? .protocolViolation("an invalid WebSocket frame") : .lost)
         context.close(promise: nil)
     }
 
-    // MARK: What the server says
+    // MARK: Receiving
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
         guard state != .closed else { return }
         switch frame.opcode {
-        case .text: takePacket(frame.unmaskedData)
+        case .text: handleMessage(frame.unmaskedData)
         case .ping: write(.pong, frame.unmaskedData)
         case .connectionClose: end(.lost, code: nil)
-        case .binary: end(.protocolViolation("something binary"), code: .unacceptableData)
+        case .binary: end(.protocolViolation("a binary message"), code: .unacceptableData)
         default: break
         }
     }
 
-    private func takePacket(_ packet: ByteBuffer) {
+    private func handleMessage(_ packet: ByteBuffer) {
         let bytes = packet.readableBytesView
         switch bytes.first {
         case UInt8(ascii: "0"): open(bytes.dropFirst())
@@ -85,12 +85,12 @@ final class ConnectionHandler: ChannelInboundHandler {
             write(.text, ByteBuffer(string: "3"))
         case UInt8(ascii: "4"):
             do {
-                take(try Packet(bytes.dropFirst()))
+                handle(try Packet(bytes.dropFirst()))
             } catch {
-                end(.protocolViolation(error.what), code: .protocolError)
+                end(.protocolViolation(error.reason), code: .protocolError)
             }
         case UInt8(ascii: "6"): break
-        default: end(.protocolViolation("a packet of no kind"), code: .protocolError)
+        default: end(.protocolViolation("an unknown packet type"), code: .protocolError)
         }
     }
 
@@ -99,21 +99,21 @@ final class ConnectionHandler: ChannelInboundHandler {
             let pingInterval: Int64
             let pingTimeout: Int64
         }
-        // Silence: it is said below.
+        // A decoding error is reported as a protocol violation below.
         let opening = try? JSONDecoder().decode(Opening.self, from: Data(json))
         guard state == .opening, let opening, (0...86_400_000).contains(opening.pingInterval),
             (0...86_400_000).contains(opening.pingTimeout)
         else {
-            end(.protocolViolation("an opening out of place"), code: .protocolError)
+            end(.protocolViolation("an unexpected or invalid opening packet"), code: .protocolError)
             return
         }
-        silence = .milliseconds(opening.pingInterval + opening.pingTimeout)
+        silenceLimit = .milliseconds(opening.pingInterval + opening.pingTimeout)
         waitForPing()
         state = .joining
         write(.text, ByteBuffer(bytes: Data("40".utf8) + auth))
     }
 
-    private func take(_ packet: Packet) {
+    private func handle(_ packet: Packet) {
         switch (packet, state) {
         case (.connected(let id), .joining):
             state = .joined
@@ -124,21 +124,23 @@ final class ConnectionHandler: ChannelInboundHandler {
         case (.disconnect, _): end(.byServer)
         case (.event(let event), .joined):
             if source.yield(event) == .stopProducing { isPaused = true }
-        case (.acknowledgement(let number, let answer), .joined):
-            pendingAcknowledgements.removeValue(forKey: number)?.succeed(answer)
-        default: end(.protocolViolation("a packet out of place"), code: .protocolError)
+        case (.acknowledgement(let number, let acknowledgement), .joined):
+            pendingAcknowledgements.removeValue(forKey: number)?.succeed(acknowledgement)
+        default: end(.protocolViolation("an unexpected packet"), code: .protocolError)
         }
     }
 
-    /// Whoever hears no ping for longer than the server said is alone.
+    /// Restarts the timer that ends the connection if the server's announced ping does not arrive.
     private func waitForPing() {
         silenceTimer?.cancel()
-        silenceTimer = context?.eventLoop.assumeIsolated().scheduleTask(in: silence) { self.end(.silent, code: nil) }
+        silenceTimer = context?.eventLoop.assumeIsolated().scheduleTask(in: silenceLimit) {
+            self.end(.silent, code: nil)
+        }
     }
 
     // MARK: Back-pressure
 
-    /// Nothing more is read while nobody takes what was.
+    /// Stops or resumes reading, depending on whether the application consumes events.
     func setPaused(_ paused: Bool) {
         isPaused = paused
         context?.channel.setOption(.autoRead, value: !paused).whenComplete { _ in }
@@ -149,43 +151,43 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.fireChannelReadComplete()
     }
 
-    // MARK: What is said to the server
+    // MARK: Sending
 
-    /// Says something; the promise is kept when it is on its way.
-    func say(_ type: Character, _ number: Int?, _ items: [Data], _ promise: EventLoopPromise<Void>?) {
+    /// Sends a packet; the promise succeeds when it was written to the socket.
+    func send(_ type: Character, _ number: Int?, _ items: [Data], _ promise: EventLoopPromise<Void>?) {
         let text = Packet.text(type, number, items)
         guard state == .joined else { return refuse(.closed(closing ?? .byClient), promise) }
         guard text.count <= maximumMessage else { return refuse(.messageTooLarge, promise) }
-        guard waiting + text.count <= maximumQueue, let context else { return refuse(.tooMuchWaiting, promise) }
-        waiting += text.count
+        guard queuedBytes + text.count <= maximumQueue, let context else { return refuse(.tooMuchWaiting, promise) }
+        queuedBytes += text.count
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenComplete { _ in self.waiting -= text.count }
+        written.futureResult.assumeIsolated().whenComplete { _ in self.queuedBytes -= text.count }
         written.futureResult.cascade(to: promise)
         write(.text, ByteBuffer(bytes: text), written)
     }
 
-    /// Says something that is to be answered.
-    func ask(_ items: [Data], timeout: TimeAmount, _ answer: AcknowledgementPromise) {
-        guard let context else { return answer.fail(SocketIOClientError.closed(closing ?? .byClient)) }
+    /// Sends an event and waits for its acknowledgement.
+    func request(_ items: [Data], timeout: TimeAmount, _ acknowledgement: AcknowledgementPromise) {
+        guard let context else { return acknowledgement.fail(SocketIOClientError.closed(closing ?? .byClient)) }
         guard pendingAcknowledgements.count < Self.maximumPendingAcknowledgements else {
-            return answer.fail(SocketIOClientError.tooMuchWaiting)
+            return acknowledgement.fail(SocketIOClientError.tooMuchWaiting)
         }
-        let number = asked
-        asked += 1
-        pendingAcknowledgements[number] = answer
+        let number = nextNumber
+        nextNumber += 1
+        pendingAcknowledgements[number] = acknowledgement
         let timer = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
             self.pendingAcknowledgements.removeValue(forKey: number)?.fail(SocketIOClientError.timedOut)
         }
-        answer.futureResult.whenComplete { _ in timer.cancel() }
+        acknowledgement.futureResult.whenComplete { _ in timer.cancel() }
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenFailure {
             self.pendingAcknowledgements.removeValue(forKey: number)?.fail($0)
         }
-        say("2", number, items, written)
+        send("2", number, items, written)
     }
 
-    /// Takes leave, and closes.
-    func leave() {
+    /// Disconnects from the namespace and closes the connection.
+    func disconnect() {
         guard state != .closed else { return }
         if state == .joined { write(.text, ByteBuffer(string: "41")) }
         end(.byClient)
@@ -204,9 +206,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(frame), promise: promise)
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Says that it is over; the channel goes when the server has seen it, or after some time.
+    /// Sends a close frame; the channel closes when the server answers it, or after ``closeTimeout``.
     private func end(_ closing: SocketIOClosing, code: WebSocketErrorCode? = .normalClosure) {
         guard let context, state != .closed else { return }
         var reason = ByteBuffer()

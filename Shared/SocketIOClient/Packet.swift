@@ -1,66 +1,66 @@
 import Foundation
 
-/// A packet of Socket.IO revision 5 in the namespace `/`, without attachments.
+/// A packet of Socket.IO 5 in the namespace `/`, without attachments.
 enum Packet: Hashable {
-    /// The answer to the wish to be connected: the socket's id.
+    /// The server accepted the connection; the value is the socket's id.
     case connected(String)
     case refused(message: String, data: Data?)
     case disconnect
     case event(SocketIOEvent)
     case acknowledgement(Int, [Data])
 
-    /// What a server says that keeps to the protocol no better.
-    struct Nonsense: Error, Hashable {
-        let what: String
+    /// A violation of the protocol by the server.
+    struct Malformed: Error, Hashable {
+        let reason: String
     }
 
-    /// From a message of Engine.IO, behind its `4`.
-    init(_ bytes: some Collection<UInt8>) throws(Nonsense) {
-        guard let type = bytes.first else { throw Nonsense(what: "an empty packet") }
+    /// Parses a packet from an Engine.IO message, without its leading `4`.
+    init(_ bytes: some Collection<UInt8>) throws(Malformed) {
+        guard let type = bytes.first else { throw Malformed(reason: "an empty packet") }
         var rest = Array(bytes.dropFirst())
-        // A namespace of its own is never asked for, so none is ever answered with.
-        guard rest.first != UInt8(ascii: "/") else { throw Nonsense(what: "a packet for another namespace") }
+        // This client never connects to another namespace.
+        guard rest.first != UInt8(ascii: "/") else { throw Malformed(reason: "a packet for another namespace") }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         let number = digits.isEmpty ? nil : Int(String(decoding: digits, as: UTF8.self))
         rest.removeFirst(digits.count)
         switch type {
         case UInt8(ascii: "0"):
             guard let id = Self.object(rest)["sid"] as? String else {
-                throw Nonsense(what: "a connection without an id")
+                throw Malformed(reason: "a connection without an id")
             }
             self = .connected(id)
         case UInt8(ascii: "1"): self = .disconnect
         case UInt8(ascii: "2"):
             let items = try Self.items(rest)
             guard let first = items.first, let name = Self.text(first) else {
-                throw Nonsense(what: "an event without a name")
+                throw Malformed(reason: "an event without a name")
             }
             self = .event(SocketIOEvent(name: name, arguments: Array(items.dropFirst()), acknowledgement: number))
         case UInt8(ascii: "3"):
-            guard let number else { throw Nonsense(what: "an acknowledgement of nothing") }
+            guard let number else { throw Malformed(reason: "an acknowledgement without a number") }
             self = .acknowledgement(number, try Self.items(rest))
         case UInt8(ascii: "4"):
             let fields = Self.object(rest)
             let data = fields["data"].flatMap {
-                // Silence: what came out of JSON goes into it again.
+                // Encoding cannot fail for an object that was decoded from JSON.
                 try? JSONSerialization.data(withJSONObject: $0, options: .fragmentsAllowed)
             }
             self = .refused(message: fields["message"] as? String ?? "", data: data)
-        default: throw Nonsense(what: "a packet of a kind that was not asked for")
+        default: throw Malformed(reason: "an unsupported packet type")
         }
     }
 
     private static func object(_ bytes: [UInt8]) -> [String: Any] {
-        // Silence: who needs a field says so.
+        // Invalid JSON counts as an empty object; the caller reports missing fields.
         (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any] ?? [:]
     }
 
     private static func text(_ json: Data) -> String? {
-        // Silence: what is no text has none.
+        // A value of another type returns nil, which the caller reports.
         try? JSONDecoder().decode(String.self, from: json)
     }
 
-    /// An event, or an acknowledgement, as Engine.IO sends it.
+    /// Returns an event or acknowledgement as an Engine.IO message.
     static func text(_ type: Character, _ number: Int?, _ items: [Data]) -> Data {
         var text = Data("4\(type)\(number.map { "\($0)" } ?? "")[".utf8)
         for (index, item) in items.enumerated() {
@@ -71,15 +71,15 @@ enum Packet: Hashable {
         return text
     }
 
-    /// The elements of an array, each by itself and not looked into.
-    static func items(_ json: [UInt8]) throws(Nonsense) -> [Data] {
+    /// Returns the elements of a JSON array, undecoded.
+    static func items(_ json: [UInt8]) throws(Malformed) -> [Data] {
         var scan = ArrayScan(json)
-        guard let items = scan.items() else { throw Nonsense(what: "arguments that are no array") }
+        guard let items = scan.items() else { throw Malformed(reason: "arguments that are not an array") }
         return items
     }
 }
 
-/// Finds where the elements of a JSON array begin and end.
+/// Locates the elements of a JSON array.
 private struct ArrayScan {
     private static let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
 
@@ -88,13 +88,13 @@ private struct ArrayScan {
     private var isText = false
     private var isEscaped = false
     private var start = 0
-    private var found: [Data] = []
+    private var elements: [Data] = []
 
     init(_ json: [UInt8]) {
         self.json = json
     }
 
-    /// Nil: it is no array.
+    /// Returns the elements; nil if the text is not an array.
     mutating func items() -> [Data]? {
         guard
             let first = json.firstIndex(where: { !Self.blanks.contains($0) }), json[first] == UInt8(ascii: "["),
@@ -106,8 +106,8 @@ private struct ArrayScan {
         start = first + 1
         for index in start..<last where !step(json[index], index) { return nil }
         guard depth == 0, !isText else { return nil }
-        let isEmpty = found.isEmpty && json[start..<last].allSatisfy(Self.blanks.contains)
-        return isEmpty || take(upTo: last) ? found : nil
+        let isEmpty = elements.isEmpty && json[start..<last].allSatisfy(Self.blanks.contains)
+        return isEmpty || appendItem(upTo: last) ? elements : nil
     }
 
     private mutating func step(_ byte: UInt8, _ index: Int) -> Bool {
@@ -125,17 +125,17 @@ private struct ArrayScan {
         case UInt8(ascii: "\""): isText = true
         case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
         case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-        case UInt8(ascii: ",") where depth == 0: return take(upTo: index)
+        case UInt8(ascii: ",") where depth == 0: return appendItem(upTo: index)
         default: break
         }
         return depth >= 0
     }
 
-    private mutating func take(upTo end: Int) -> Bool {
+    private mutating func appendItem(upTo end: Int) -> Bool {
         let item = json[start..<end]
         start = end + 1
         guard !item.allSatisfy(Self.blanks.contains) else { return false }
-        found.append(Data(item))
+        elements.append(Data(item))
         return true
     }
 }

@@ -1,46 +1,49 @@
 public import Foundation
 
-/// Why there is no connection, or no answer.
+/// The error of a failed connection or request.
 public enum SocketIOClientError: Error, Hashable, Sendable {
+    /// The URL is not an `http`, `https`, `ws` or `wss` URL with a host.
     case badURL(String)
-    /// Nobody answers there, or not as it should be: the text is for a person.
+    /// The server does not respond or is not a Socket.IO server; the text is a reason for people.
     case unreachable(String)
-    /// The answer to the wish for a WebSocket was this status.
+    /// The server answered the WebSocket upgrade with this HTTP status.
     case refusedByHTTP(Int)
-    /// The server lets nobody in with that `auth`; `data` is JSON of its own.
+    /// The server refused the connection, for example its `auth`; `data` is JSON from the server.
     case refused(message: String, data: Data?)
+    /// The server did not answer in time.
     case timedOut
-    /// The connection is over; what was under way may have had its effect.
+    /// The connection was closed; a pending request may have taken effect.
     case closed(SocketIOClosing)
-    /// More waits to be sent, or to be answered, than may.
+    /// The limit of bytes to send or of pending acknowledgements is reached.
     case tooMuchWaiting
+    /// The message exceeds ``SocketIOEndpoint/maximumMessage``.
     case messageTooLarge
 }
 
-/// Why a connection ended.
+/// The reason for the end of a connection.
 public enum SocketIOClosing: Hashable, Sendable {
-    /// We did.
+    /// The client closed the connection.
     case byClient
-    /// The server said so, for this namespace or for all of it.
+    /// The server disconnected the socket or closed the connection.
     case byServer
-    /// It is gone without a word.
+    /// The connection broke without a closing message.
     case lost
-    /// No ping came in time.
+    /// The server sent no ping in time.
     case silent
-    /// The server said what makes no sense.
+    /// The server violated the protocol; the text names the invalid data.
     case protocolViolation(String)
 }
 
 extension SocketIOClientError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .badURL(let url): "\(url) is no address of a server"
+        case .badURL(let url): "\(url) is not the URL of a server; use http, https, ws or wss with a host"
         case .unreachable(let reason): "the server cannot be reached: \(reason)"
-        case .refusedByHTTP(let status): "the server answers \(status)"
-        case .refused(let message, _): "the server refuses: \(message)"
-        case .timedOut: "the server does not answer in time"
-        case .closed(let closing): "the connection is over: \(closing)"
-        case .tooMuchWaiting: "too much waits to be sent"
+        case .refusedByHTTP(let status): "the server answered the WebSocket upgrade with status \(status)"
+        case .refused(let message, _): "the server refused the connection: \(message)"
+        case .timedOut: "the server did not answer in time"
+        case .closed(let closing): "the connection is closed: \(closing)"
+        case .tooMuchWaiting: "too many bytes or acknowledgements are pending"
         case .messageTooLarge: "the message is too large"
         }
     }
@@ -49,11 +52,11 @@ extension SocketIOClientError: CustomStringConvertible {
 extension SocketIOClosing: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .byClient: "closed here"
+        case .byClient: "closed by the client"
         case .byServer: "closed by the server"
-        case .lost: "lost"
+        case .lost: "connection lost"
         case .silent: "no ping in time"
-        case .protocolViolation(let what): "the server said \(what)"
+        case .protocolViolation(let what): "the server sent \(what)"
         }
     }
 }

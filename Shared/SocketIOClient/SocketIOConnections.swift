@@ -1,26 +1,30 @@
 public import Foundation
 
-/// Connections to a server, one after the other: the next is made when the one before is over.
+/// A sequence of connections to a server: the client reconnects when a connection ends.
 ///
 /// ```swift
 /// let connections = SocketIOConnections(to: endpoint) { failure in try await auth(after: failure) }
 /// for try await connection in connections {
-///     do { for try await event in connection.events { … } } catch { /* the next one follows */ }
+///     do { for try await event in connection.events { … } } catch { /* the next connection follows */ }
 /// }
 /// ```
 ///
-/// Between attempts it waits, longer after each that fails and never as long as others do, so that a server that comes
-/// back is not run over by all at once. It ends with what `auth` throws, and with the task that asks.
+/// The delay between attempts grows with each failure and is randomised, so that clients do not all reconnect to a
+/// restarted server at the same time. The sequence ends when `auth` throws or when the task is cancelled.
 public struct SocketIOConnections: AsyncSequence, Sendable {
+    /// The type of the sequence's elements.
     public typealias Element = SocketIOConnection
 
-    /// How long to wait between attempts.
+    /// The delays between attempts.
     public struct Pauses: Hashable, Sendable {
+        /// The delay after the first failure.
         public var shortest: Duration
+        /// The longest delay.
         public var longest: Duration
-        /// What has lasted this long was well, and the next failure is the first.
+        /// The time after which a connection counts as stable; its end then counts as the first failure.
         public var trial: Duration
 
+        /// Creates delays that double from `shortest` to `longest`.
         public init(
             shortest: Duration = .milliseconds(250),
             longest: Duration = .seconds(5),
@@ -31,10 +35,10 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
             self.trial = trial
         }
 
-        /// How long to wait after so many failures; `chance` is from 0 to 1.
+        /// Returns the delay after a number of failures: 50 to 100 % of the full delay, by `chance` from 0 to 1.
         func pause(after failures: Int, chance: Double) -> Duration {
-            let whole = Swift.min(shortest * (1 << Swift.min(failures - 1, 16)), longest)
-            return whole * (0.5 + chance / 2)
+            let full = Swift.min(shortest * (1 << Swift.min(failures - 1, 16)), longest)
+            return full * (0.5 + chance / 2)
         }
     }
 
@@ -42,10 +46,14 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
     private let pauses: Pauses
     private let auth: @Sendable (SocketIOClientError?) async throws -> Data
 
-    /// `auth` is asked before each attempt for what to connect with, and told why there has to be another.
+    /// Creates a sequence; iterating it connects.
     ///
-    /// The first time it is told nil. A ``SocketIOClientError`` that it throws is a failed attempt; any other error is
-    /// the end.
+    /// - Parameters:
+    ///   - endpoint: The server.
+    ///   - pauses: The delays between attempts.
+    ///   - auth: Returns the handshake's `auth` before each attempt, as a JSON object. Its argument is the error that
+    ///     ended the previous attempt or connection, nil at first. A ``SocketIOClientError`` counts as a failed
+    ///     attempt; any other error ends the sequence.
     public init(
         to endpoint: SocketIOEndpoint,
         pauses: Pauses = Pauses(),
@@ -56,10 +64,12 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
         self.auth = auth
     }
 
+    /// Returns an iterator that connects on demand.
     public func makeAsyncIterator() -> Iterator {
         Iterator(endpoint: endpoint, pauses: pauses, auth: auth)
     }
 
+    /// An iterator that closes its current connection before it opens the next.
     public struct Iterator: AsyncIteratorProtocol {
         let endpoint: SocketIOEndpoint
         let pauses: Pauses
@@ -78,9 +88,11 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
             self.auth = auth
         }
 
-        /// Nil: the task was cancelled.
+        /// Returns the next connection; nil if the task was cancelled.
+        ///
+        /// - Throws: Any error of `auth` except ``SocketIOClientError`` and `CancellationError`.
         public mutating func next() async throws -> SocketIOConnection? {
-            await leaveCurrent()
+            await closeCurrent()
             while !Task.isCancelled {
                 do {
                     if failures > 0 {
@@ -100,7 +112,7 @@ public struct SocketIOConnections: AsyncSequence, Sendable {
             return nil
         }
 
-        private mutating func leaveCurrent() async {
+        private mutating func closeCurrent() async {
             guard let (connection, since) = current else { return }
             current = nil
             await connection.close()

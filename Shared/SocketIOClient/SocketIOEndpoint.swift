@@ -1,28 +1,42 @@
 import Foundation
 
-/// Where a Socket.IO server is, and how much of it is borne.
+/// The address of a Socket.IO server and the limits of a connection to it.
 public struct SocketIOEndpoint: Hashable, Sendable {
-    /// Whose word counts for a server's certificate.
+    /// The certificate authorities that may sign the server's certificate.
     public enum Trust: Hashable, Sendable {
+        /// The system's authorities.
         case system
-        /// The authorities of a PEM file, and no others.
+        /// The authorities of a PEM file only; the value is its path.
         case file(String)
     }
 
+    /// The host name or IP address, without brackets.
     public var host: String
+    /// The TCP port.
     public var port: Int
+    /// Whether the connection uses TLS.
     public var isSecure: Bool
-    /// Begins and ends with a slash.
+    /// The path of the server's requests; it begins and ends with a slash.
     public var path: String
+    /// The authorities that may sign the server's certificate.
     public var trust: Trust
-    /// How long it may take from the first packet to the server's word that one is connected.
+    /// The time from the first TCP packet until the server has accepted the socket.
     public var connectTimeout: Duration
-    /// How many bytes one message may have, either way.
+    /// The largest message in bytes, in either direction.
     public var maximumMessage: Int
-    /// How many bytes may wait to be sent; what comes on top of that is refused.
+    /// The largest number of bytes waiting to be sent; further messages are rejected.
     public var maximumQueue: Int
 
-    /// The server at an `http`, `https`, `ws` or `wss` URL, of which host and port count and a path is not looked at.
+    /// Creates an endpoint from an `http`, `https`, `ws` or `wss` URL; the URL's path is ignored.
+    ///
+    /// - Parameters:
+    ///   - url: The URL, whose port defaults to 80 or 443.
+    ///   - path: The path of the server's requests.
+    ///   - trust: The authorities that may sign the server's certificate.
+    ///   - connectTimeout: The time limit of ``connectTimeout``.
+    ///   - maximumMessage: The limit of ``maximumMessage`` in bytes.
+    ///   - maximumQueue: The limit of ``maximumQueue`` in bytes.
+    /// - Throws: ``SocketIOClientError/badURL(_:)``.
     public init(
         _ url: String,
         path: String = "/socket.io/",
@@ -48,7 +62,7 @@ public struct SocketIOEndpoint: Hashable, Sendable {
         self.maximumQueue = maximumQueue
     }
 
-    /// As the `Host` header has it.
+    /// The value of the `Host` header.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"

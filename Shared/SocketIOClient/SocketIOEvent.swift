@@ -1,13 +1,15 @@
 public import Foundation
 
-/// What the server said.
+/// An event from the server.
 public struct SocketIOEvent: Hashable, Sendable {
+    /// The event's name.
     public let name: String
-    /// Each as JSON, to be decoded by who knows what it is.
+    /// The arguments, each as undecoded JSON.
     public let arguments: [Data]
-    /// The number by which the server wants it acknowledged; see ``SocketIOConnection/acknowledge(_:_:)``.
+    /// The number of the requested acknowledgement, or nil; see ``SocketIOConnection/acknowledge(_:_:)``.
     public let acknowledgement: Int?
 
+    /// Creates an event.
     public init(name: String, arguments: [Data], acknowledgement: Int? = nil) {
         self.name = name
         self.arguments = arguments

@@ -1,16 +1,16 @@
 import NIOCore
 
-/// What the server says on one connection, for one reader.
+/// The events of one connection; only one task may iterate over them.
 ///
-/// It ends by throwing the ``SocketIOClientError/closed(_:)`` that says why the connection is over. While more than a
-/// thousand wait for the reader, nothing is read from the server, acknowledgements neither.
+/// The sequence ends by throwing ``SocketIOClientError/closed(_:)`` with the reason. While more than 1,024 events are
+/// unread, the client reads nothing from the server, including acknowledgements.
 public struct SocketIOEvents: AsyncSequence, Sendable {
     typealias Producer = NIOThrowingAsyncSequenceProducer<
         SocketIOEvent, any Error, NIOAsyncSequenceProducerBackPressureStrategies.HighLowWatermark, Reading
     >
     typealias Source = Producer.Source
 
-    /// Tells the connection whether somebody reads.
+    /// Notifies the connection of demand and of the end of iteration.
     struct Reading: NIOAsyncSequenceProducerDelegate {
         let resume: @Sendable () -> Void
         let end: @Sendable () -> Void
@@ -19,9 +19,13 @@ public struct SocketIOEvents: AsyncSequence, Sendable {
         func didTerminate() { end() }
     }
 
+    /// An iterator over the events.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let iterator: Producer.AsyncIterator
 
+        /// Returns the next event.
+        ///
+        /// - Throws: ``SocketIOClientError/closed(_:)`` when the connection has ended.
         public mutating func next() async throws -> SocketIOEvent? {
             try await iterator.next()
         }
@@ -30,14 +34,15 @@ public struct SocketIOEvents: AsyncSequence, Sendable {
     private let producer: Producer
 
     static func make(_ reading: Reading) -> (events: SocketIOEvents, source: Source) {
-        let made = Producer.makeSequence(
+        let created = Producer.makeSequence(
             backPressureStrategy: .init(lowWatermark: 128, highWatermark: 1_024),
             finishOnDeinit: true,
             delegate: reading
         )
-        return (SocketIOEvents(producer: made.sequence), made.source)
+        return (SocketIOEvents(producer: created.sequence), created.source)
     }
 
+    /// Returns an iterator over the events.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(iterator: producer.makeAsyncIterator())
     }

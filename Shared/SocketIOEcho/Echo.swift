@@ -1,7 +1,7 @@
 import NIOCore
 import SocketIO
 
-/// What a namespace says back.
+/// The event handlers of the echo server.
 enum Echo {
     private enum Auth: SocketDataKey { typealias Value = ByteBuffer }
 
@@ -11,7 +11,7 @@ enum Echo {
             return .accept
         }
         namespace.onConnected { socket in
-            // Suites listen for one message at a time, and miss the second of two that arrive together.
+            // Conformance suites wait for one message at a time and miss the second of two that arrive together.
             socket.eventLoop.scheduleTask(in: .milliseconds(10)) {
                 socket.emit("auth", SocketArguments(json: socket[Auth.self] ?? ByteBuffer()))
                 socket[Auth.self] = nil
@@ -29,7 +29,7 @@ enum Echo {
         }
         namespace.on("publish") { _, event in
             guard let room = event.arguments[0] else { return }
-            // What stands behind the room and the comma after it.
+            // The arguments after the room and its comma.
             var rest = event.arguments.json
             rest.moveReaderIndex(forwardBy: min(rest.readableBytes, room.readableBytes + 1))
             namespace.to(SocketRoom(String(buffer: room))).emit("published", SocketArguments(json: rest))
@@ -38,7 +38,7 @@ enum Echo {
     }
 }
 
-/// Says back each message of Engine.IO.
+/// Returns each Engine.IO message to its sender.
 struct EngineEcho: EngineHandler {
     func opened(_ connection: EngineConnection) {}
 

@@ -3,39 +3,39 @@ import NIOCore
 import NIOPosix
 import SocketIO
 
-/// A server for conformance suites and for measuring: it says back what it is told.
+/// An echo server for conformance suites and benchmarks.
 @main
 struct SocketIOEcho: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "socketio-echo",
-        abstract: "Says back what it is told, over Socket.IO and over Engine.IO alone.",
+        abstract: "Runs an echo server for Socket.IO and Engine.IO.",
         discussion: """
-            Socket.IO, in / and in /custom: `auth` comes with the connect payload; `message` is answered by \
-            `message-back` with the same arguments, `message-with-ack` by its acknowledgement. `join` joins the room \
-            named by its argument; `publish` says `published` to that room, with what stands behind its name.
-            Engine.IO: each message comes back.
+            Socket.IO, in the namespaces / and /custom: the event `auth` returns the connect payload; `message` is \
+            answered by `message-back` with the same arguments, `message-with-ack` by its acknowledgement. `join` joins \
+            the room named by its argument; `publish` emits `published` to that room with its other arguments.
+            Engine.IO: each message is returned.
             """
     )
 
     @Option(help: "The address to listen on.")
     var host = "127.0.0.1"
-    @Option(help: "The port to listen on; 0 takes a free one, and says which.")
+    @Option(help: "The port to listen on; 0 selects a free port, which is printed.")
     var port = 3_000
-    @Option(help: "Where Socket.IO is.")
+    @Option(help: "The path of Socket.IO.")
     var path = "/socket.io/"
-    @Option(help: "Where Engine.IO alone is.")
+    @Option(help: "The path of Engine.IO.")
     var enginePath = "/engine.io/"
-    @Option(help: "Milliseconds from one ping to the next.")
+    @Option(help: "The interval between pings in milliseconds.")
     var pingInterval = 25_000
-    @Option(help: "Milliseconds until a ping has to be answered.")
+    @Option(help: "The timeout of a ping in milliseconds.")
     var pingTimeout = 20_000
-    @Option(help: "Bytes that a message may have.")
+    @Option(help: "The maximum size of a message in bytes.")
     var maxPayload = 1_000_000
-    @Option(help: "Milliseconds until a connection has to be in a namespace.")
+    @Option(help: "The time in milliseconds for a client to connect to a namespace.")
     var connectTimeout = 45_000
-    @Option(help: "Bytes that may wait for a client to read them.")
+    @Option(help: "The maximum number of bytes buffered for a client.")
     var bufferedBytes = 1 << 20
-    @Option(help: "Event loops, each a thread.")
+    @Option(help: "The number of event loops, one thread each.")
     var loops = 1
 
     func run() async throws {

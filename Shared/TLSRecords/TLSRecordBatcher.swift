@@ -1,26 +1,28 @@
 public import NIOCore
 
-/// Gathers what is written between two flushes, so that an answer of several small pieces is one TLS record and not
-/// several, each with its own encryption and overhead.
+/// A channel handler that combines the writes between two flushes into one TLS record.
 ///
-/// It belongs behind the handler of TLS; what is left when the channel is closed is sent before.
+/// Without it, a response of several small buffers takes several records, each with its own encryption and overhead.
+/// Add the handler directly after the TLS handler. Closing the channel sends the remaining bytes first.
 public final class TLSRecordBatcher: ChannelOutboundHandler {
     public typealias OutboundIn = ByteBuffer
     public typealias OutboundOut = ByteBuffer
 
-    /// What a record holds; longer pieces fill their own.
+    /// The largest content of a TLS record in bytes; buffers over half of it are passed on without a copy.
     private static let record = 16 * 1_024
     private static let smallest = 512
 
-    /// Whether what is flushed waits for the end of the event loop's turn.
+    /// Whether flushes are deferred to the end of the event loop's turn.
     ///
-    /// The streams of a connection of HTTP/2 flush one after another, each for itself: so they share a record, and a
-    /// call of the kernel.
+    /// The default is false.
+    ///
+    /// The streams of an HTTP/2 connection flush separately. Deferring makes them share a TLS record and a system call.
     public var gathersTurns = false
     private var isFlushDue = false
     private var gathered = ByteBuffer()
     private var promises: [EventLoopPromise<Void>] = []
 
+    /// Creates a handler; each channel needs its own.
     public init() {}
 
     public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -36,7 +38,7 @@ public final class TLSRecordBatcher: ChannelOutboundHandler {
         }
         gathered.writeBuffer(&bytes)
         if let promise { promises.append(promise) }
-        // Nothing was written that could carry the promise.
+        // An empty write has no bytes that could carry its promise later.
         if gathered.readableBytes == 0 { pass(in: context) }
     }
 
@@ -49,8 +51,8 @@ public final class TLSRecordBatcher: ChannelOutboundHandler {
         isFlushDue = true
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         context.eventLoop.execute {
-            let (filler, context) = bound.value
-            if filler.isFlushDue { filler.send(in: context) }
+            let (batcher, context) = bound.value
+            if batcher.isFlushDue { batcher.send(in: context) }
         }
     }
 
@@ -74,7 +76,7 @@ public final class TLSRecordBatcher: ChannelOutboundHandler {
     private func pass(in context: ChannelHandlerContext) {
         guard gathered.readableBytes > 0 || !promises.isEmpty else { return }
         let bytes = gathered
-        // A connection that waits for its next request holds no buffer for it.
+        // An idle connection keeps no buffer.
         gathered = ByteBuffer()
         let waiting = promises
         promises.removeAll()

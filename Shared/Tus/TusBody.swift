@@ -1,26 +1,29 @@
 import Hummingbird
 public import NIOCore
 
-/// The bytes of a piece, as they come in: once, by one task.
+/// The bytes of a piece as they arrive; one task may iterate over them once.
 ///
-/// It ends where the connection broke off as it ends with its last byte, so that what came is kept and the rest is asked
-/// for again; but with a checksum, which nothing less than the whole can meet, it throws.
+/// If the connection breaks, the sequence ends without an error, so that the received bytes are kept and the client
+/// sends the rest later. With a checksum it throws instead, because only the complete piece can match.
 ///
-/// - Throws: ``TusError/tooLarge(limit:)`` when there is more than the upload lacks, ``TusError/checksumMismatch``.
+/// - Throws: ``TusError/tooLarge(limit:)`` if the piece exceeds the upload's length, ``TusError/checksumMismatch``.
 public struct TusBody: AsyncSequence, Sendable {
+    /// The type of the sequence's elements.
     public typealias Element = ByteBuffer
 
     let bytes: RequestBody
-    /// What `Content-Length` promises.
+    /// The value of `Content-Length`.
     let announced: Int64?
-    /// How many bytes the upload lacks.
-    let room: Int64
-    /// Of the whole upload, for the error.
+    /// The number of bytes that the upload lacks.
+    let remaining: Int64
+    /// The length of the whole upload, for the error.
     let limit: Int64
     let checksum: TusChecksum?
 
+    /// Returns the iterator; call it only once.
     public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
+    /// An iterator over the bytes of a piece.
     public struct Iterator: AsyncIteratorProtocol {
         private var bytes: RequestBody.AsyncIterator
         private var checksum: TusChecksum?
@@ -34,17 +37,18 @@ public struct TusBody: AsyncSequence, Sendable {
             checksum = body.checksum
         }
 
+        /// Returns the next bytes; nil at the end of the piece or of the connection.
         public mutating func next() async throws -> ByteBuffer? {
             guard !hasEnded, let next = await received() else { return try end() }
             received += Int64(next.readableBytes)
-            guard received <= body.room else { throw TusError.tooLarge(limit: body.limit) }
+            guard received <= body.remaining else { throw TusError.tooLarge(limit: body.limit) }
             checksum?.feed(next)
             return next
         }
 
-        /// Nil at the end, whether it was meant to be there or not.
+        /// Returns nil at the end, whether the body is complete or not.
         private mutating func received() async -> ByteBuffer? {
-            // Silence: who has gone away cannot be told, and comes back for the rest.
+            // A disconnected client cannot receive an error; it continues the upload later.
             do { return try await bytes.next() } catch { return nil }
         }
 

@@ -1,26 +1,27 @@
 public import HTTPTypes
 
-/// What the protocol has a status for.
+/// An error for which the protocol has a status.
 public enum TusError: Error, Hashable, Sendable {
-    /// `Tus-Resumable` is not a version that is spoken here.
+    /// `Tus-Resumable` has an unsupported version. Status 412.
     case unsupportedVersion
-    /// A header that is missing or makes no sense, and why.
+    /// A header is missing or invalid; the text is a predicate: "must be a whole number". Status 400.
     case invalid(header: String, String)
-    /// Bytes come as `application/offset+octet-stream`.
+    /// The body's type is not `application/offset+octet-stream`. Status 415.
     case unsupportedMediaType
-    /// A URL of an upload takes no such method.
+    /// The method is not allowed for an upload's URL. Status 405.
     case methodNotAllowed
-    /// There is no such upload.
+    /// There is no such upload, or it belongs to another owner. Status 404.
     case notFound
-    /// There was one; it has expired or was ended.
+    /// The upload has expired or was removed. Status 410.
     case gone
-    /// The next byte belongs elsewhere.
+    /// The piece does not begin at the upload's offset, which is the value. Status 409.
     case wrongOffset(is: Int64)
-    /// More than may be uploaded, or than was announced.
+    /// The upload exceeds the allowed or announced length in bytes. Status 413.
     case tooLarge(limit: Int64)
-    /// What came is not what was sent.
+    /// The received bytes do not match the checksum. Status 460.
     case checksumMismatch
 
+    /// The HTTP status of the response.
     public var status: HTTPResponse.Status {
         switch self {
         case .unsupportedVersion: .preconditionFailed
@@ -31,12 +32,12 @@ public enum TusError: Error, Hashable, Sendable {
         case .gone: .gone
         case .wrongOffset: .conflict
         case .tooLarge: .contentTooLarge
-        // The protocol's own.
+        // Defined by the protocol.
         case .checksumMismatch: HTTPResponse.Status(code: 460, reasonPhrase: "Checksum Mismatch")
         }
     }
 
-    /// Stable, for code.
+    /// A stable code for programs.
     public var code: String {
         switch self {
         case .unsupportedVersion: "unsupported_tus_version"
@@ -51,18 +52,18 @@ public enum TusError: Error, Hashable, Sendable {
         }
     }
 
-    /// For a person.
+    /// A message for people.
     public var message: String {
         switch self {
         case .unsupportedVersion: "the header Tus-Resumable must be \(TusHeaders.version)"
         case .invalid(let header, let why): "the header \(header) \(why)"
-        case .unsupportedMediaType: "bytes of an upload are \(TusHeaders.mediaType)"
-        case .methodNotAllowed: "an upload takes HEAD, PATCH and DELETE"
+        case .unsupportedMediaType: "the Content-Type of an upload's bytes must be \(TusHeaders.mediaType)"
+        case .methodNotAllowed: "an upload allows the methods HEAD, PATCH and DELETE"
         case .notFound: "there is no such upload"
-        case .gone: "the upload is no longer there"
-        case .wrongOffset(let offset): "the upload goes on at \(offset)"
-        case .tooLarge(let limit): "the upload may have \(limit) bytes"
-        case .checksumMismatch: "the bytes that came are not those that the checksum is of"
+        case .gone: "the upload has expired or was removed"
+        case .wrongOffset(let offset): "the upload continues at offset \(offset)"
+        case .tooLarge(let limit): "the upload may have at most \(limit) bytes"
+        case .checksumMismatch: "the received bytes do not match the checksum"
         }
     }
 }

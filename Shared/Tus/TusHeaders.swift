@@ -1,13 +1,13 @@
 import Foundation
 import HTTPTypes
 
-/// The protocol's own words (https://tus.io/protocols/resumable-upload).
+/// Constants of the protocol (https://tus.io/protocols/resumable-upload).
 enum TusHeaders {
     static let version = "1.0.0"
     static let mediaType = "application/offset+octet-stream"
     static let extensions = "creation,creation-with-upload,expiration,checksum,termination"
 
-    /// As `Upload-Expires` wants it (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Returns a date for `Upload-Expires` (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
     static func httpDate(_ date: Date) -> String {
         let style = Date.VerbatimFormatStyle(
             format: """
@@ -23,7 +23,7 @@ enum TusHeaders {
     }
 }
 
-// Names of RFC 9110's token characters alone always parse.
+// Parsing cannot fail: the names consist of RFC 9110's token characters.
 // swift-format-ignore: NeverForceUnwrap
 extension HTTPField.Name {
     static let tusResumable = HTTPField.Name("Tus-Resumable")!

@@ -1,22 +1,22 @@
 public import Foundation
 
-/// What is said about an upload: the header `Upload-Metadata`.
+/// The metadata of an upload, sent in the header `Upload-Metadata`.
 public struct TusMetadata: Hashable, Sendable {
-    /// By their keys; empty for a key without a value.
+    /// The values by key; empty for a key without a value.
     public let values: [String: Data]
-    /// As it was sent.
+    /// The header as the client sent it.
     public let text: String
 
-    /// None.
+    /// Creates empty metadata.
     public init() {
         values = [:]
         text = ""
     }
 
-    /// Pairs of a key and its value in base64, with commas between; nil for what is none, or has a key twice.
+    /// Parses comma-separated pairs of a key and a base64 value; nil if the text is malformed or repeats a key.
     public init?(_ text: String) {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-        // Some clients send the header also where they have nothing to say.
+        // Some clients send an empty header.
         guard text.contains(where: { $0 != " " }) else {
             (self.values, self.text) = ([:], "")
             return
@@ -34,7 +34,7 @@ public struct TusMetadata: Hashable, Sendable {
         self.text = text
     }
 
-    /// A value that is text; nil where there is none.
+    /// The value of a key as text; nil if the key is missing or its value is not UTF-8.
     public subscript(_ key: String) -> String? {
         values[key].flatMap { String(validating: $0, as: UTF8.self) }
     }

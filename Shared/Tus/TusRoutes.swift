@@ -3,15 +3,18 @@ import HTTPTypes
 public import Hummingbird
 import NIOCore
 
-/// Serves resumable uploads as tus 1.0 describes them (https://tus.io/protocols/resumable-upload).
+/// The HTTP routes of tus 1.0 for resumable uploads (https://tus.io/protocols/resumable-upload).
 ///
 /// ```swift
-/// let uploads = TusRoutes(store: store, path: "/files", maximumSize: 20 << 20) { (context: AppContext) in context.user }
+/// let uploads = TusRoutes(store: store, path: "/files", maximumSize: 20 << 20) { (context: AppContext) in
+///     context.user
+/// }
 /// uploads.add(to: router.group(context: AppContext.self))
 /// uploads.addDiscovery(to: router)
 /// ```
 ///
-/// Spoken are the core protocol and its extensions creation, creation-with-upload, expiration, checksum and termination.
+/// They support the core protocol and the extensions creation, creation-with-upload, expiration, checksum and
+/// termination.
 public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
     private let store: Store
     private let path: String
@@ -19,13 +22,16 @@ public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
     private let owner: @Sendable (Context) async throws -> Store.Owner
     private let describe: @Sendable (any Error, Context) -> Response?
 
+    /// Creates the routes.
+    ///
     /// - Parameters:
-    ///   - store: keeps the uploads.
-    ///   - path: where uploads are begun, without a slash at the end; each is then one segment below it.
-    ///   - maximumSize: of an upload, in bytes.
-    ///   - owner: who uploads.
-    ///   - describe: how an error is told; nil where it is to be thrown on, as all but a ``TusError`` is unless told
-    ///     otherwise. The protocol's headers are added to it.
+    ///   - store: Stores the uploads.
+    ///   - path: The path at which uploads are created, without a slash at the end. An upload's URL has one more
+    ///     segment.
+    ///   - maximumSize: The largest upload in bytes.
+    ///   - owner: Returns the owner of the uploads in a request, usually the user.
+    ///   - describe: Returns the response to an error, or nil to rethrow it. The default handles ``TusError`` only. The
+    ///     protocol's headers are added to the response.
     public init(
         store: Store,
         path: String,
@@ -40,18 +46,18 @@ public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
         self.describe = describe
     }
 
-    /// Adds what an uploader needs.
+    /// Adds the routes of uploads: POST, HEAD, PATCH and DELETE.
     public func add(to router: some RouterMethods<Context>) {
-        let (all, one) = (RouterPath(path), RouterPath("\(path)/:id"))
-        router.on(all, method: .post) { try await answer($0, $1, create) }
-        router.on(one, method: .head) { try await answer($0, $1, show) }
-        router.on(one, method: .patch) { try await answer($0, $1, append) }
-        router.on(one, method: .delete) { try await answer($0, $1, remove) }
-        // From where there are no other methods than GET and POST.
-        router.on(one, method: .post) { try await answer($0, $1, override) }
+        let (collection, item) = (RouterPath(path), RouterPath("\(path)/:id"))
+        router.on(collection, method: .post) { try await respond($0, $1, create) }
+        router.on(item, method: .head) { try await respond($0, $1, show) }
+        router.on(item, method: .patch) { try await respond($0, $1, append) }
+        router.on(item, method: .delete) { try await respond($0, $1, remove) }
+        // For clients that can send only GET and POST.
+        router.on(item, method: .post) { try await respond($0, $1, override) }
     }
 
-    /// Adds what tells anybody which of the protocol is spoken here: OPTIONS.
+    /// Adds the OPTIONS routes, which describe the supported protocol and need no authentication.
     public func addDiscovery<Open: RequestContext>(to router: some RouterMethods<Open>) {
         for path in [path, "\(path)/:id"] {
             router.on(RouterPath(path), method: .options) { _, _ in Response(status: .noContent, headers: discovery) }
@@ -68,7 +74,7 @@ public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
             do {
                 upload = try await store.append(body(of: request, checksum, for: upload), to: upload, of: owner)
             } catch {
-                // Nobody would know where it is. Silence: it expires.
+                // The client never learns the upload's URL. If the removal fails, the upload expires.
                 try? await store.remove(upload.id, of: owner)
                 throw error
             }
@@ -119,8 +125,10 @@ public struct TusRoutes<Store: TusStore, Context: RequestContext>: Sendable {
 }
 
 extension TusRoutes {
-    /// Every answer names the version, those that refuse it all that are spoken.
-    private func answer(
+    /// Runs an action.
+    ///
+    /// Every response has the protocol version; the error for an unsupported one lists the supported version.
+    private func respond(
         _ request: Request,
         _ context: Context,
         _ act: (Request, Context) async throws -> Response
@@ -148,25 +156,25 @@ extension TusRoutes {
 
     private func creation(_ request: Request) throws -> TusCreation {
         guard let length = try request.number(.uploadLength) else {
-            throw TusError.invalid(header: "Upload-Length", "is missing; it must be known from the beginning")
+            throw TusError.invalid(header: "Upload-Length", "is missing; the length must be known at creation")
         }
         guard length <= maximumSize else { throw TusError.tooLarge(limit: maximumSize) }
         guard let text = request.headers[.uploadMetadata] else { return TusCreation(length: length) }
         guard let metadata = TusMetadata(text) else {
             throw TusError.invalid(
                 header: "Upload-Metadata",
-                "is pairs of a key and a value in base64, with commas between"
+                "must be comma-separated pairs of a key and a value in base64"
             )
         }
         return TusCreation(length: length, metadata: metadata)
     }
 
-    /// Whether the beginning comes along.
+    /// Returns whether the request has the first piece as its body.
     private func hasPiece(_ request: Request, limit: Int64) throws -> Bool {
         let length = try request.number(.contentLength)
         guard request.headers[.contentType] != nil || length ?? 0 > 0 else { return false }
         guard request.hasUploadType else {
-            // A type without a body is what many clients send.
+            // Many clients send a Content-Type without a body.
             guard length ?? 0 == 0 else { throw TusError.unsupportedMediaType }
             return false
         }
@@ -178,7 +186,7 @@ extension TusRoutes {
         TusBody(
             bytes: request.body,
             announced: try request.number(.contentLength),
-            room: upload.length - upload.offset,
+            remaining: upload.length - upload.offset,
             limit: upload.length,
             checksum: checksum
         )
@@ -197,18 +205,18 @@ extension TusRoutes {
 }
 
 extension Request {
-    /// Digits; nil where the header is not there.
+    /// Parses a header of decimal digits; nil if the header is missing.
     fileprivate func number(_ name: HTTPField.Name) throws -> Int64? {
         guard let text = headers[name] else { return nil }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text) else {
-            throw TusError.invalid(header: name.rawName, "is a whole number")
+            throw TusError.invalid(header: name.rawName, "must be a whole number")
         }
         return number
     }
 
-    /// Whether the body is bytes of an upload, by tus's own type or the general one that generated clients send.
+    /// Whether the body has tus's media type, or the general type that generated clients send.
     ///
-    /// Parameters of the type count for nothing.
+    /// Parameters of the type are ignored.
     fileprivate var hasUploadType: Bool {
         let type = headers[.contentType]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         return type == TusHeaders.mediaType || type == "application/octet-stream"
@@ -216,12 +224,12 @@ extension Request {
 }
 
 extension TusError {
-    /// As a problem document (RFC 9457).
+    /// The response to the error, a problem document (RFC 9457).
     public var response: Response {
         let problem: [String: String] = [
             "type": "about:blank", "title": status.reasonPhrase, "detail": message, "code": code,
         ]
-        // Strings cannot fail to encode.
+        // Encoding strings cannot fail.
         let body = (try? JSONEncoder().encode(problem)) ?? Data("{}".utf8)
         return Response(
             status: status,

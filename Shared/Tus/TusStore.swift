@@ -1,64 +1,76 @@
 public import Foundation
 
-/// Keeps uploads that come in pieces, each an owner's.
+/// The storage of uploads that arrive in pieces.
 ///
-/// ``TusRoutes`` speaks the protocol and asks a store to do what it says. A store may be used by many at once, and by
-/// several processes: that a piece goes exactly where the last one ended is for ``append(_:to:of:)`` to see to.
+/// ``TusRoutes`` implements the protocol and calls the store. Many tasks and several processes may use a store
+/// concurrently: ``append(_:to:of:)`` must ensure that each piece begins at the end of the previous one.
 ///
-/// What it throws, the routes answer: a ``TusError`` as the protocol says, anything else as the server does elsewhere.
+/// The routes answer a thrown ``TusError`` according to the protocol; other errors are rethrown to the server.
 public protocol TusStore<Owner>: Sendable {
-    /// Who uploads.
+    /// The owner of an upload, usually a user id.
     associatedtype Owner: Sendable
 
-    /// Begins an upload; one of no bytes is whole at once.
+    /// Creates an upload; an upload of zero bytes is complete immediately.
+    ///
+    /// - Parameters:
+    ///   - creation: The length and metadata.
+    ///   - owner: The owner, the only client that may access the upload.
+    /// - Returns: The upload, with offset 0.
+    /// - Throws: ``TusError``, or an error of the store.
     func create(_ creation: TusCreation, by owner: Owner) async throws -> TusUpload
 
-    /// An upload that was begun.
+    /// Returns an existing upload.
     ///
-    /// - Throws: ``TusError/notFound`` for one that never was or is another's, ``TusError/gone`` for one that has expired.
+    /// - Throws: ``TusError/notFound`` for an unknown upload or another owner's, ``TusError/gone`` for an expired one.
     func find(_ id: String, of owner: Owner) async throws -> TusUpload
 
-    /// Takes the bytes from the upload's offset on, and keeps them if the offset is still that when they have come.
+    /// Appends the bytes at the upload's offset, if the offset is unchanged when all bytes have arrived.
     ///
-    /// What came before a connection broke off is kept too: `body` just ends there. If `body` throws, nothing of it is
-    /// kept, and its error is thrown on. With its last byte the upload is whole.
+    /// If the connection breaks, `body` ends early and its bytes are kept. If `body` throws, nothing is kept and the
+    /// error is rethrown. After the last byte, the upload is complete.
     ///
-    /// - Returns: the upload, with its new offset.
-    /// - Throws: ``TusError/wrongOffset(is:)`` where another was quicker.
+    /// - Parameters:
+    ///   - body: The bytes of a piece.
+    ///   - upload: The upload, as returned by ``find(_:of:)`` or ``create(_:by:)``.
+    ///   - owner: The upload's owner.
+    /// - Returns: The upload with its new offset.
+    /// - Throws: ``TusError/wrongOffset(is:)`` if another request appended a piece meanwhile.
     func append(_ body: TusBody, to upload: TusUpload, of owner: Owner) async throws -> TusUpload
 
-    /// Ends an upload and forgets what it had.
+    /// Removes an upload and its bytes.
     ///
-    /// - Throws: as ``find(_:of:)``.
+    /// - Throws: The errors of ``find(_:of:)``.
     func remove(_ id: String, of owner: Owner) async throws
 }
 
-/// What somebody asks to upload.
+/// The properties of a new upload.
 public struct TusCreation: Hashable, Sendable {
-    /// In bytes.
+    /// The length in bytes.
     public var length: Int64
-    /// By its keys; a key without a value has none.
+    /// The metadata that the client sent.
     public var metadata: TusMetadata
 
+    /// Creates the properties of a new upload.
     public init(length: Int64, metadata: TusMetadata = TusMetadata()) {
         self.length = length
         self.metadata = metadata
     }
 }
 
-/// An upload that was begun.
+/// The state of an upload.
 public struct TusUpload: Hashable, Sendable {
-    /// The last part of its URL: characters that a path takes as they are.
+    /// The last segment of the upload's URL; its characters need no escaping in a path.
     public var id: String
-    /// How many bytes it will have.
+    /// The length of the complete upload in bytes.
     public var length: Int64
-    /// How many of them are kept.
+    /// The number of stored bytes.
     public var offset: Int64
-    /// What its creator said about it.
+    /// The metadata that the client sent.
     public var metadata: TusMetadata
-    /// When it will be gone; nil where it stays.
+    /// The time at which the upload expires; nil if it does not.
     public var expires: Date?
 
+    /// Creates a state.
     public init(
         id: String,
         length: Int64,
@@ -73,6 +85,6 @@ public struct TusUpload: Hashable, Sendable {
         self.expires = expires
     }
 
-    /// Whether nothing is missing.
+    /// Whether all bytes are stored.
     public var isWhole: Bool { offset == length }
 }

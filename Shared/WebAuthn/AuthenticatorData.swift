@@ -1,29 +1,37 @@
 import COSE
 public import Foundation
 
-/// What an authenticator says of itself and of the ceremony, under its signature (WebAuthn level 2, section 6.1).
+/// The authenticator data that an authenticator signs (WebAuthn level 2, section 6.1).
 public struct AuthenticatorData: Sendable {
-    /// A credential that was just made.
+    /// A newly created credential.
     public struct AttestedCredential: Sendable {
-        /// The model of the authenticator; zeros where it does not say.
+        /// The authenticator's model, 16 bytes; zeros if it is not disclosed.
         public let aaguid: Data
+        /// The credential's id, 1 to 1,023 bytes.
         public let id: Data
-        /// In COSE, as it came.
+        /// The public key in COSE, unmodified.
         public let publicKey: Data
     }
 
+    /// The SHA-256 of the relying party's id.
     public let relyingPartyHash: Data
+    /// Whether the user confirmed presence, such as by a touch.
     public let isUserPresent: Bool
-    /// Whether he showed that it is he, by a PIN or a finger.
+    /// Whether the authenticator verified the user, such as by a PIN or a fingerprint.
     public let isUserVerified: Bool
-    /// Whether it may be copied to his other devices.
+    /// Whether the credential may be copied to other devices of the user.
     public let isBackupEligible: Bool
+    /// Whether the credential has been copied.
     public let isBackedUp: Bool
+    /// The signature counter; 0 if the authenticator has none.
     public let signCount: UInt32
+    /// The new credential; nil for a sign-in.
     public let credential: AttestedCredential?
 
     private static let headSize = 37
 
+    /// Parses authenticator data.
+    ///
     /// - Throws: `WebAuthnError.malformed`.
     public init(_ bytes: Data) throws {
         let bytes = Data(bytes)
@@ -38,13 +46,13 @@ public struct AuthenticatorData: Sendable {
         var rest = bytes.dropFirst(Self.headSize)
         credential = try flags & 0x40 == 0 ? nil : Self.credential(from: &rest)
         if flags & 0x80 != 0 {
-            // Extensions: nothing is asked for, so nothing is read.
+            // Extensions are skipped, since none was requested.
             guard let (value, length) = try? CBORDecoder.decodeFirst(Data(rest)), value.map != nil else {
                 throw WebAuthnError.malformed("authenticatorData")
             }
             rest = rest.dropFirst(length)
         }
-        // What is a copy has to be one that may be (level 3, section 6.1.3).
+        // A backed-up credential must be eligible for backup (level 3, section 6.1.3).
         guard rest.isEmpty, isBackupEligible || !isBackedUp else { throw WebAuthnError.malformed("authenticatorData") }
     }
 

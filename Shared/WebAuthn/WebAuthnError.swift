@@ -1,24 +1,27 @@
-/// Why a ceremony is refused.
+/// The reason for rejecting a response.
 public enum WebAuthnError: Error, Hashable, Sendable {
-    /// A field is not what its name says.
+    /// The named field is invalid.
     case malformed(String)
-    /// It is an answer to something else: another ceremony, another challenge.
+    /// The response belongs to the other ceremony: a registration instead of a sign-in, or the reverse.
     case wrongCeremony
+    /// The response answers another challenge.
     case wrongChallenge
-    /// It was made on a page of somebody else's, or inside of one.
+    /// The response comes from a page or app that is not allowed, or from an embedded page.
     case wrongOrigin
-    /// It was made for another relying party.
+    /// The response was created for another relying party.
     case wrongRelyingParty
+    /// The user did not confirm presence.
     case userNotPresent
-    /// He did not show that it is he.
+    /// The authenticator did not verify the user.
     case userNotVerified
-    /// No algorithm of those that were asked for.
+    /// The key is invalid or uses an unsupported algorithm.
     case unsupportedKey
-    /// An attestation of a kind that was not asked for, or one that is not good.
+    /// The attestation has an unsupported format or is invalid.
     case attestation
+    /// The signature is invalid.
     case wrongSignature
-    /// It is another credential, or another person's.
+    /// The response belongs to another credential or another user.
     case wrongCredential
-    /// The authenticator has counted on elsewhere: there are two of it.
+    /// The signature counter did not increase, so the authenticator was probably copied.
     case cloned
 }

@@ -1,35 +1,35 @@
-/// Writes a ZIP archive as a stream: each method answers with the bytes that come next, and nothing is gone back to.
+/// A streaming writer of ZIP archives: each method returns the next bytes of the output, which is never revised.
 ///
 /// ```swift
 /// var archive = ZipArchive()
-/// send(try archive.begin("notes/today.txt", modified: now))
+/// send(try archive.begin("notes/today.txt", modified: ZipTime(secondsSince1970: 1_800_000_000)))
 /// send(try archive.write("Hello".utf8))
 /// send(try archive.end())
 /// send(try archive.finish())
 /// ```
 ///
-/// As PKWARE's APPNOTE 6.3.10 has it: entries are deflated, their sizes follow behind them (4.3.9), names are UTF-8 (4.4.4, bit
-/// 11). An entry is at most 4 GiB less one byte, before and after; an archive may have any size and number of entries, for
-/// which its directory is in ZIP64 form where it must. An archive that breaks off has no directory, and no program takes it
-/// for whole.
+/// The format is PKWARE's APPNOTE 6.3.10: entries are deflated, sizes follow the data (4.3.9), names are UTF-8 (4.4.4,
+/// bit 11). An entry may have up to 4 GiB less two bytes, before and after compression. The size of an archive and the
+/// number of entries are unlimited; the directory is in ZIP64 form if needed. An archive that ends early has no
+/// directory, so programs reject it.
 public struct ZipArchive: ~Copyable {
-    /// How hard the bytes of an entry are pressed.
+    /// The compression of an entry.
     public enum Compression: Sendable {
-        /// For text, which becomes a tenth.
+        /// Deflate, for text and other compressible data.
         case deflated
-        /// For what is packed already, as pictures are: costs next to nothing.
+        /// No compression, for compressed formats such as pictures; takes almost no time.
         case stored
     }
 
-    /// What an archive cannot be written with.
+    /// The error of writing an archive.
     public enum Failure: Error, Hashable {
-        /// Empty, absolute, leading out of the archive, longer than 1,024 bytes, or there already.
+        /// The name is empty, absolute, leads out of the archive, has more than 1,024 bytes, or is already used.
         case unusableName(String)
-        /// More than 4 GiB less one byte.
+        /// The entry has 4 GiB less one byte, or more.
         case entryTooLarge(String)
-        /// `begin` within an entry or behind the directory, `write` or `end` without one.
+        /// `begin` was called within an entry or after `finish`, or `write` or `end` outside an entry.
         case wrongState
-        /// The deflater gave up, with zlib's code.
+        /// zlib failed with this code.
         case deflater(Int32)
     }
 
@@ -41,12 +41,19 @@ public struct ZipArchive: ~Copyable {
     private var current: ZipEntry?
     private var deflater: Deflater?
     private var isFinished = false
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     private var offset: UInt64 = 0
 
+    /// Creates an empty archive.
     public init() {}
 
-    /// Begins a file of this name, whose folders are told apart by `/`.
+    /// Begins a file.
+    ///
+    /// - Parameters:
+    ///   - name: The path in the archive, with `/` between folders; at most 1,024 bytes.
+    ///   - modified: The time of the last change.
+    ///   - packing: The compression of the content.
+    /// - Returns: The next bytes of the archive.
     ///
     /// - Throws: ``Failure/unusableName(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``.
     public mutating func begin(
@@ -62,10 +69,10 @@ public struct ZipArchive: ~Copyable {
         return count(entry.localHeader)
     }
 
-    /// What comes out of more of the file's bytes, which may be nothing for now.
+    /// Writes the next bytes of the file; the returned output may be empty, because zlib buffers it.
     ///
-    /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``; the archive is then good for
-    ///   nothing.
+    /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``; the archive is then
+    ///   invalid.
     public mutating func write(_ bytes: some Sequence<UInt8>) throws(Failure) -> [UInt8] {
         guard var entry = current, let deflater else { throw .wrongState }
         let bytes = Array(bytes)
@@ -74,13 +81,13 @@ public struct ZipArchive: ~Copyable {
             throw .entryTooLarge(String(decoding: entry.name, as: UTF8.self))
         }
         entry.checksum = Deflater.checksum(of: bytes, after: entry.checksum)
-        let packed = try deflater.take(bytes)
+        let packed = try deflater.compress(bytes)
         entry.compressedSize += UInt64(packed.count)
         current = entry
         return count(packed)
     }
 
-    /// Ends the file.
+    /// Ends the file; returns its remaining output.
     ///
     /// - Throws: ``Failure/entryTooLarge(_:)``, ``Failure/wrongState``, ``Failure/deflater(_:)``.
     public mutating func end() throws(Failure) -> [UInt8] {
@@ -96,9 +103,9 @@ public struct ZipArchive: ~Copyable {
         return count(rest + entry.descriptor)
     }
 
-    /// The directory, with which the archive is whole.
+    /// Returns the directory, which completes the archive.
     ///
-    /// - Throws: ``Failure/wrongState`` within an entry, and a second time.
+    /// - Throws: ``Failure/wrongState`` within an entry or on a second call.
     public mutating func finish() throws(Failure) -> [UInt8] {
         guard current == nil, !isFinished else { throw .wrongState }
         isFinished = true
@@ -116,7 +123,7 @@ public struct ZipArchive: ~Copyable {
         return bytes
     }
 
-    /// Whoever unpacks it finds the file below the folder that he unpacks to, whatever his system is.
+    /// Accepts names that stay below the target folder when unpacked on any system.
     private static func isUsable(_ name: String) -> Bool {
         guard name.utf8.count <= maximumName else { return false }
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)

@@ -1,8 +1,8 @@
-/// One file of an archive, and the records that say so; sections are those of PKWARE's APPNOTE 6.3.10.
+/// A file of an archive and its records; sections refer to PKWARE's APPNOTE 6.3.10.
 struct ZipEntry {
     var name: [UInt8]
     var modified: ZipTime
-    /// Where its local header begins.
+    /// The offset of the local header in bytes.
     var offset: UInt64
     var checksum: UInt32 = 0
     var size: UInt64 = 0
@@ -17,16 +17,16 @@ struct ZipEntry {
     /// Sizes and checksum follow the data (bit 3); the name is UTF-8 (bit 11).
     private static let flags: UInt16 = 1 << 3 | 1 << 11
     private static let deflate: UInt16 = 8
-    /// 2.0: folders and deflate.
+    /// Version 2.0: folders and deflate.
     private static let version: UInt16 = 20
-    /// 4.5: ZIP64.
+    /// Version 4.5: ZIP64.
     private static let version64: UInt16 = 45
-    /// Made on Unix, so that the permissions below count.
+    /// Created on Unix, which makes the permissions below effective.
     private static let madeBy: UInt16 = 3 << 8 | version64
-    /// A plain file, readable and writable for its owner.
+    /// A regular file that only its owner may read and write.
     private static let attributes: UInt32 = 0o100_600 << 16
 
-    /// Section 4.3.7.
+    /// The local header (section 4.3.7).
     var localHeader: [UInt8] {
         var bytes = Bytes()
         bytes.append(0x0403_4B50 as UInt32)
@@ -41,7 +41,7 @@ struct ZipEntry {
         return bytes.all + name
     }
 
-    /// Section 4.3.9.
+    /// The data descriptor (section 4.3.9).
     var descriptor: [UInt8] {
         var bytes = Bytes()
         bytes.append(0x0807_4B50 as UInt32)
@@ -51,7 +51,7 @@ struct ZipEntry {
         return bytes.all
     }
 
-    /// Section 4.3.12; where the offset is too large for it, it is in an extra field (4.5.3).
+    /// The directory header (section 4.3.12); an offset beyond 32 bits is in an extra field (section 4.5.3).
     var directoryHeader: [UInt8] {
         let isLarge = offset >= UInt64(UInt32.max)
         var bytes = Bytes()
@@ -67,7 +67,7 @@ struct ZipEntry {
         bytes.append(UInt32(size))
         bytes.append(UInt16(name.count))
         bytes.append(isLarge ? 12 : 0 as UInt16)
-        // No comment, the first disk, no hint of what is in it.
+        // No comment, first disk, no internal attributes.
         for _ in 0..<3 { bytes.append(0 as UInt16) }
         bytes.append(Self.attributes)
         bytes.append(isLarge ? UInt32.max : UInt32(offset))
@@ -80,7 +80,8 @@ struct ZipEntry {
         return bytes.all + name + extra.all
     }
 
-    /// Sections 4.3.14 to 4.3.16: the end of the directory, in front of it that of ZIP64 where a number is too large for it.
+    /// The end of the directory (section 4.3.16), preceded by the ZIP64 records (4.3.14 and 4.3.15) if a number needs
+    /// them.
     static func directoryEnd(count: UInt64, size: UInt64, offset: UInt64) -> [UInt8] {
         let isLarge = count >= UInt64(UInt16.max) || size >= UInt64(UInt32.max) || offset >= UInt64(UInt32.max)
         var bytes = Bytes()
@@ -107,7 +108,7 @@ struct ZipEntry {
         return bytes.all
     }
 
-    /// Numbers with their last byte first (4.4.1).
+    /// Little-endian numbers (section 4.4.1).
     private struct Bytes {
         var all: [UInt8] = []
 

@@ -1,9 +1,9 @@
-/// When a file was changed, as MS-DOS wrote it: two seconds exact, from 1980 to 2107, in no time zone.
+/// A file's modification time in MS-DOS format: a resolution of two seconds, from 1980 to 2107, without a time zone.
 public struct ZipTime: Hashable, Sendable {
     let date: UInt16
     let time: UInt16
 
-    /// A moment in UTC, in seconds since 1970; before 1980 it is the beginning of 1980, after 2107 its end.
+    /// Creates a time from seconds since 1970 in UTC; times outside 1980 to 2107 become the nearest representable time.
     public init(secondsSince1970 seconds: Int64) {
         let earliest: Int64 = 315_532_800
         let latest: Int64 = 4_354_819_198
@@ -14,8 +14,8 @@ public struct ZipTime: Hashable, Sendable {
         time = UInt16((rest / 3_600) << 11 | (rest % 3_600 / 60) << 5 | rest % 60 / 2)
     }
 
-    /// The proleptic Gregorian date of a day since 1970, counted in eras of 400 years that begin in March, so that the leap day
-    /// is the last of its year.
+    /// Converts days since 1970 to a Gregorian date, in eras of 400 years that begin in March, so that the leap day is
+    /// the last day of a year.
     private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let (era, ofEra) = (shifted / 146_097, shifted % 146_097)

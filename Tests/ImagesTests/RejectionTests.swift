@@ -9,8 +9,8 @@ import Testing
     private static let truncated = ImageError.broken(reason: "ends before its image does")
     private static let page = ImageError.unsupported(reason: "is a web page or a script, not an image")
     private static let zip = ImageError.unsupported(reason: "is a zip archive as well as an image")
-    private static let damaged = ImageError.broken(reason: "is damaged between the parts that it is made of")
-    private static let unsized = ImageError.broken(reason: "does not say how large it is")
+    private static let damaged = ImageError.broken(reason: "has a damaged structure")
+    private static let unsized = ImageError.broken(reason: "does not contain its size")
 
     static let cases: [(String, ImageError)] = [
         ("empty.jpg", .broken(reason: "is empty")),
@@ -19,24 +19,24 @@ import Testing
         ("document.png", .unsupported(reason: "is a PDF document, not an image")),
         ("archive.webp", .unsupported(reason: "is a zip archive, not an image")),
         ("text.gif", .unsupported(reason: "is not a JPEG, PNG, GIF, WebP or HEIC image")),
-        ("photo.tiff", .unsupported(reason: "is a TIFF image, which is not read")),
-        ("photo.bmp", .unsupported(reason: "is a BMP image, which is not read")),
-        ("photo.avif", .unsupported(reason: "is an AVIF image, which is not read")),
+        ("photo.tiff", .unsupported(reason: "is a TIFF image, which is not supported")),
+        ("photo.bmp", .unsupported(reason: "is a BMP image, which is not supported")),
+        ("photo.avif", .unsupported(reason: "is an AVIF image, which is not supported")),
         ("truncated.jpg", truncated), ("truncated-progressive.jpg", truncated), ("without-end.jpg", truncated),
         ("truncated.png", truncated), ("truncated.gif", truncated), ("truncated.webp", truncated),
         ("truncated.heic", truncated),
         ("jpeg-and-zip.jpg", zip), ("png-and-zip.png", zip),
         ("jpeg-and-page.jpg", .unsupported(reason: "is a web page as well as an image")),
         ("jpeg-and-pdf.jpg", .unsupported(reason: "is a PDF document as well as an image")),
-        ("script-behind.jpg", .unsupported(reason: "has a web page or a script behind its image")),
+        ("script-behind.jpg", .unsupported(reason: "has a web page or a script after its image")),
         ("archive-behind.gif", .unsupported(reason: "is an archive as well as an image")),
-        ("program-behind.png", .unsupported(reason: "has a document or a program behind its image")),
+        ("program-behind.png", .unsupported(reason: "has a document or a program after its image")),
         ("bomb.png", .tooManyPixels(limit: 50_000_000)), ("overflow.png", .tooManyPixels(limit: 50_000_000)),
-        ("flat.png", .broken(reason: "has a picture without pixels")),
+        ("flat.png", .broken(reason: "has a width or height of zero")),
         ("million.gif", .tooManyFrames(limit: 60)), ("sixty-one.gif", .tooManyFrames(limit: 60)),
         ("wide-frame.gif", .tooManyPixels(limit: 50_000_000)),
         ("bomb.jpg", .tooManyPixels(limit: 50_000_000)),
-        ("scans.jpg", .broken(reason: "is made of more than 100 scans")),
+        ("scans.jpg", .broken(reason: "has more than 100 scans")),
         ("bomb.heic", .tooManyPixels(limit: 50_000_000)),
         ("boxes.heic", damaged),
     ]

@@ -88,8 +88,8 @@ import Testing
 
     @Test func invalidAccount() throws {
         for (account, word) in [
-            ("", "no JSON"), ("{}", "no JSON"),
-            (#"{"project_id":"a","client_email":"b","private_key":"secret"}"#, "no RSA key"),
+            ("", "must be JSON"), ("{}", "must be JSON"),
+            (#"{"project_id":"a","client_email":"b","private_key":"secret"}"#, "must be an RSA key"),
         ] {
             let error = #expect(throws: PushCredentialsError.self) { try FCMClient(serviceAccount: account) }
             #expect(error?.description.contains(word) == true)

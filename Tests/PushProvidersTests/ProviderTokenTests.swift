@@ -82,7 +82,7 @@ import Testing
         var credentials = APNsClient.Credentials.test
         credentials.key = key
         let error = #expect(throws: PushCredentialsError.self) { try APNsClient(credentials: credentials) }
-        #expect(error?.description == "the key for APNs is no private key of P-256 in PEM")
+        #expect(error?.description == "the APNs key must be a P-256 private key in PEM")
     }
 
     @Test(arguments: ["http://localhost", "https://localhost/3", "localhost", "https://user@localhost"])

@@ -26,9 +26,9 @@ import Testing
 
     @Test(arguments: [
         ("S3_SECRET_KEY", "guessed", "check S3_SECRET_KEY"),
-        ("S3_ACCESS_KEY", "guessed", "check S3_ACCESS_KEY"), ("S3_BUCKET", "No Bucket", "S3_BUCKET is no name"),
+        ("S3_ACCESS_KEY", "guessed", "check S3_ACCESS_KEY"), ("S3_BUCKET", "No Bucket", "S3_BUCKET is not a valid"),
         ("S3_ENDPOINT", "http://127.0.0.1:1", "check S3_ENDPOINT"), ("S3_PREFIX", "../up", "S3_PREFIX must be"),
-        ("S3_ENDPOINT", "127.0.0.1", "S3_ENDPOINT must be"), ("TRUSTED_CA", "/nonexistent", "TRUSTED_CA holds no"),
+        ("S3_ENDPOINT", "127.0.0.1", "S3_ENDPOINT must be"), ("TRUSTED_CA", "/nonexistent", "TRUSTED_CA contains no"),
     ])
     func remedies(setting: String, value: String, remedy: String) async throws {
         let server = try await S3Server.shared()
@@ -41,7 +41,7 @@ import Testing
 
     /// As Amazon's says it: the store that tests have makes a bucket of whatever is asked for, and denies nothing.
     @Test(arguments: [
-        ("404 NoSuchBucket", "make the bucket"), ("403 AccessDenied", "s3:PutObject"),
+        ("404 NoSuchBucket", "create the bucket"), ("403 AccessDenied", "s3:PutObject"),
         ("403 RequestTimeTooSkewed", "clocks"), ("301 PermanentRedirect", "S3_REGION"),
     ])
     func amazonErrors(answer: String, remedy: String) {

@@ -86,7 +86,7 @@ import Testing
             #expect(lines.first?.hasPrefix("NAME    STATE   SIZE") == true)
             #expect(lines.last?.hasPrefix("a1b2c3  exists  ") == true)
             #expect(lines.last?.hasSuffix(checkout) == true)
-            #expect(DataCommand.lines([]) == "there are none\n")
+            #expect(DataCommand.lines([]) == "no databases\n")
             #expect(DataCommand.size(3_500_000) == "3 MB")
         }
     }

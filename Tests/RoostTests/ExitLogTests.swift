@@ -27,8 +27,8 @@ import Wire
 
         #expect(
             exitLog.summaries(now: now) == [
-                "auth ended once in the last 10 minutes, last with exit code 1",
-                "photos ended 2 times in the last 10 minutes, last with signal 11",
+                "auth exited once in the last 10 minutes, last with exit code 1",
+                "photos exited 2 times in the last 10 minutes, last with signal 11",
             ]
         )
         #expect(exitLog.records().count == 4)

@@ -36,9 +36,9 @@ import Testing
 
         #expect(
             lines == [
-                "APPLICATION  SERVICE          WAITING  OLDEST",
-                "acme         apns-production  1200     10 min  nothing is sent: no_credentials",
-                "not decided yet: 1",
+                "APPLICATION  SERVICE          WAITING  OLDEST  STATE",
+                "acme         apns-production  1200     10 min  paused: no_credentials",
+                "undecided: 1",
                 "held by quiet hours: 2",
                 "failures: 3 (roost push failures)",
             ]
@@ -48,9 +48,9 @@ import Testing
     @Test func emptyReports() {
         let report = QueueReport(queues: [], undecided: 0, held: 0, failures: 0)
 
-        #expect(PushOutput.queue(report, at: Self.now).hasPrefix("nothing waits\n"))
-        #expect(PushOutput.circuits(report) == "every push service is well\n")
-        #expect(PushOutput.failures([]) == "there are none\n")
+        #expect(PushOutput.queue(report, at: Self.now).hasPrefix("no queued notifications\n"))
+        #expect(PushOutput.circuits(report) == "no push service has failed\n")
+        #expect(PushOutput.failures([]) == "no failures\n")
     }
 
     @Test func circuitTable() {

@@ -70,7 +70,7 @@ import Testing
             let url = "\(scheme)://ana:open%20sesame@localhost:\(server.port)"
             let client = try server.client(url, trusting: false)
             let error = await failure { try await client.send(MailServer.message()) }
-            #expect(error == .insecure("the handshake failed"))
+            #expect(error == .insecure("the TLS handshake failed"))
             #expect(try server.mails.isEmpty)
         }
     }
@@ -112,7 +112,7 @@ import Testing
     /// The offer may have been taken out on the way.
     @Test func missingSTARTTLS() async throws {
         let (error, received) = try await failure(of: [Exchange("EHLO", "250 here\r\n")])
-        #expect(error == .insecure("it offers no STARTTLS"))
+        #expect(error == .insecure("the server does not offer STARTTLS"))
         #expect(received.allSatisfy { $0.hasPrefix("EHLO") || $0 == "QUIT" })
     }
 
@@ -144,7 +144,7 @@ import Testing
 
     @Test func silenceEndsInTime() async throws {
         let (error, _) = try await failure(of: [], url: Self.clear, replyTimeout: .milliseconds(500))
-        #expect(error == .unreachable("no answer in time"))
+        #expect(error == .unreachable("the server did not answer in time"))
     }
 
     @Test(arguments: ["", "421 going down\r\n"])

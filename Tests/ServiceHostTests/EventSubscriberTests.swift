@@ -60,6 +60,17 @@ import Wire
         }
     }
 
+    @Test("Names of events may contain dots and underscores")
+    func names() throws {
+        let settings = ["EVENT_SUBSCRIBERS": "user.deletion_completed=push", "PUSH_URL": "http://127.0.0.1:8085"]
+        let reader = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings))
+        let tokens = try ServiceTokens(secret: TestService.secret, name: "social")
+        let peers = PeerServices.overHTTP(configuration: reader, tokens: tokens)
+        #expect(throws: Never.self) {
+            _ = try EventSubscribers(reader, types: ["user.deletion_completed"], peers: peers)
+        }
+    }
+
     @Test func missingSubscriberURL() throws {
         let settings = EnvironmentVariablesProvider(environmentVariables: ["EVENT_SUBSCRIBERS": "a=elsewhere"])
         let reader = ConfigReader(provider: settings)

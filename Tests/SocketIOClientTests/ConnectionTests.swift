@@ -116,7 +116,7 @@ import Testing
         let unusedServer = try await RunningServer.start { _ in }
         let endpoint = try unusedServer.endpoint()
         try await unusedServer.stop()
-        await #expect(throws: SocketIOClientError.unreachable("nobody answers at 127.0.0.1:\(endpoint.port)")) {
+        await #expect(throws: SocketIOClientError.unreachable("no connection to 127.0.0.1:\(endpoint.port)")) {
             try await SocketIOConnection.connect(to: endpoint)
         }
         #expect(throws: SocketIOClientError.badURL("ftp://x")) { try SocketIOEndpoint("ftp://x") }

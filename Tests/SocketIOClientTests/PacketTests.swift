@@ -5,17 +5,19 @@ import Testing
 
 @Suite struct PacketTests {
     @Test(arguments: [
-        ("", "an empty packet"), ("9", "a packet of a kind that was not asked for"),
+        ("", "an empty packet"), ("9", "an unsupported packet type"),
         ("0", "a connection without an id"), ("0{}", "a connection without an id"),
-        ("2", "arguments that are no array"), ("2[]", "an event without a name"), ("2[1]", "an event without a name"),
-        ("2[\"a\",]", "arguments that are no array"), ("2[\"a\"]]", "arguments that are no array"),
-        ("2[\"a]", "arguments that are no array"), ("2[\"a\",[1]", "arguments that are no array"),
-        ("3[1]", "an acknowledgement of nothing"), ("399999999999999999999[1]", "an acknowledgement of nothing"),
+        ("2", "arguments that are not an array"), ("2[]", "an event without a name"),
+        ("2[1]", "an event without a name"),
+        ("2[\"a\",]", "arguments that are not an array"), ("2[\"a\"]]", "arguments that are not an array"),
+        ("2[\"a]", "arguments that are not an array"), ("2[\"a\",[1]", "arguments that are not an array"),
+        ("3[1]", "an acknowledgement without a number"),
+        ("399999999999999999999[1]", "an acknowledgement without a number"),
         ("2/other,[\"a\"]", "a packet for another namespace"),
-        ("51-[\"a\",{\"_placeholder\":true,\"num\":0}]", "a packet of a kind that was not asked for"),
+        ("51-[\"a\",{\"_placeholder\":true,\"num\":0}]", "an unsupported packet type"),
     ])
     func malformedPackets(text: String, what: String) {
-        #expect(throws: Packet.Nonsense(what: what)) { try Packet(Array(text.utf8)) }
+        #expect(throws: Packet.Malformed(reason: what)) { try Packet(Array(text.utf8)) }
     }
 
     @Test func elementsAreKeptAsTheyAre() throws {

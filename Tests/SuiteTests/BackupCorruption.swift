@@ -6,11 +6,11 @@ enum BackupCorruption {
     typealias Damage = @Sendable (_ path: String) throws -> Void
 
     static let all: [(Damage, message: String)] = [
-        ({ try flip(byte: 100, of: "\($0)/auth.dump") }, "auth.dump is not what was written"),
-        ({ try cut("\($0)/conversations.dump") }, "were written"),
+        ({ try flip(byte: 100, of: "\($0)/auth.dump") }, "auth.dump has changed since the backup"),
+        ({ try cut("\($0)/conversations.dump") }, "instead of"),
         ({ try FileManager.default.removeItem(atPath: "\($0)/auth.dump") }, "auth.dump is missing"),
         ({ try FileManager.default.removeItem(atPath: "\($0)/manifest.json") }, "has no manifest.json"),
-        ({ try flip(byte: 40, of: "\($0)/manifest.json") }, "manifest.json is not what was written"),
+        ({ try flip(byte: 40, of: "\($0)/manifest.json") }, "manifest.json has changed since the backup"),
         ({ try rewrite($0) { _ in "{}" } }, "is not a backup's manifest"),
         (
             { try rewrite($0) { $0.replacing("\"format\" : 1", with: "\"format\" : 2") } },

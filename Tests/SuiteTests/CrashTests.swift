@@ -42,7 +42,7 @@ extension SuiteTests {
                 let log = "\(suite.directory)/.roost/logs"
                 let restarts = try String(contentsOfFile: "\(log)/restarts.log", encoding: .utf8)
                 #expect(restarts.contains(#""process":"conversations""#) && restarts.contains(#""end":"signal 4""#))
-                #expect(suite.output.contains("conversations ended with signal 4; starting it again"))
+                #expect(suite.output.contains("conversations exited with signal 4; restarting"))
                 let backtrace = try String(contentsOfFile: "\(log)/conversations.log", encoding: .utf8)
                 #expect(backtrace.contains("Program crashed"))
                 #expect(backtrace.contains("libc.so.6"), "without the images its addresses mean nothing")
@@ -52,7 +52,7 @@ extension SuiteTests {
                     try await text(suite, "/status", port: suite.gatewayPort).contains(#""reason":"signal 4""#)
                 }
                 let doctor = try await suite.roost("doctor").run(within: .seconds(60))
-                #expect(doctor.output.contains("conversations ended once in the last 10 minutes, last with signal 4"))
+                #expect(doctor.output.contains("conversations exited once in the last 10 minutes, last with signal 4"))
             }
         }
 
@@ -65,7 +65,7 @@ extension SuiteTests {
                 victim.signal(SIGSTOP)
 
                 try await isBack(suite, "conversations", instead: victim, by: ana)
-                #expect(suite.output.contains("conversations has not answered for 5.0 seconds; killing it"))
+                #expect(suite.output.contains("conversations has not responded for 5.0 seconds; killing it"))
                 let restarts = try String(
                     contentsOfFile: "\(suite.directory)/.roost/logs/restarts.log",
                     encoding: .utf8
@@ -84,7 +84,7 @@ extension SuiteTests {
 
                 try await isBack(suite, "conversations", instead: victim, by: ana)
                 #expect(suite.output.contains("stalled; ending the process"))
-                #expect(suite.output.contains("conversations ended with signal 6"))
+                #expect(suite.output.contains("conversations exited with signal 6"))
             }
         }
 

@@ -90,18 +90,32 @@ extension SuiteTests {
             }
         }
 
-        @Test func readme() async throws {
-            let readme = try String(contentsOfFile: SuiteTests.root + "/README.md", encoding: .utf8)
-            let blocks = readme.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
+        /// The text of each block of Bash commands in a document of the checkout.
+        private static func commands(in document: String) throws -> [String] {
+            let text = try String(contentsOfFile: "\(SuiteTests.root)/\(document)", encoding: .utf8)
+            return text.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
+        }
+
+        @Test("The README's example is the beginning of the tutorial")
+        func readme() throws {
+            let example = try Self.commands(in: "README.md").joined().split(separator: "\n")
+            let tutorial = try Self.commands(in: "docs/tutorial.md").joined().split(separator: "\n")
+            #expect(!example.isEmpty && tutorial.starts(with: example))
+        }
+
+        @Test("Every command of the tutorial works and prints what the tutorial says")
+        func tutorial() async throws {
+            let blocks = try Self.commands(in: "docs/tutorial.md")
             try #require(blocks.count >= 4)
-            // A telephone is told of what push decides once it knows it: what was said before is to be decided by then.
+            // Push notifies only devices that are registered when it decides. The phone must not receive the earlier
+            // messages, so push decides about them before the phone is registered.
             try #require(blocks.contains { $0.hasPrefix("phone=") })
             let decided = #"""
                 until curl -s $roost/notifications/log -H "Authorization: Bearer $bo" |
                     jq -e '.entries[0]' >/dev/null; do sleep 0.2; done
 
                 """#
-            // Each network has answered by then, also on a machine that is held up.
+            // Long enough for every network to respond on a slow machine.
             try await FakePhones.with(settings: ["SOCIAL_DEADLINE_MS": "15000"]) { suite, phones in
                 let script = blocks.map { $0.hasPrefix("phone=") ? decided + $0 : $0 }.joined(separator: "\n")
                     .replacing("http://127.0.0.1:8080", with: "http://127.0.0.1:\(suite.gatewayPort)")
@@ -123,6 +137,9 @@ extension SuiteTests {
                 #expect(output.contains(#"{"text":"On the way #walk","likeCount":1,"commentCount":1}"#))
                 #expect(output.contains(#"{"width":800,"height":1200,"blurhash":"#))
                 #expect(output.contains("\"Sunday walk\""))
+                #expect(output.contains(#","unreadCount":0}"#))
+                #expect(output.contains(#"{"label":"Dinner","members":2}"#))
+                #expect(output.contains(#"{"fullName":"Dora Lind","email":"dora-"#))
                 #expect(output.contains("\"data\": \"Shall we?\""))
                 #expect(output.contains("\"data\": \"At ten.\""))
                 #expect(output.contains(#"{"title":"Sunday walk","body":"ana: Bring an umbrella.","badge":1}"#))

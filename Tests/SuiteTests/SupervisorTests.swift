@@ -21,7 +21,7 @@ extension SuiteTests {
 
                 #expect(await supervisor.exit(within: .seconds(60)) == .code(0))
                 #expect(before.allSatisfy { !$0.isAlive })
-                #expect(!suite.output.contains("ending it"))
+                #expect(!suite.output.contains("killing it"))
 
                 try await suite.start()
                 #expect(try await ana.conversations.conversation(made.token).label == "kept")
@@ -92,7 +92,7 @@ extension SuiteTests {
                     let (status, output) = try await second.roost("up").run(within: .seconds(60))
 
                     #expect(status == .code(1))
-                    #expect(output.contains("port \(first.authPort), for gateway, is taken by process"))
+                    #expect(output.contains("port \(first.authPort), for gateway, is in use by process"))
                     #expect(output.contains("\(try first.process("auth").pid)"))
                 }
             }
@@ -115,7 +115,7 @@ extension SuiteTests {
                 let doctor = try await suite.roost("doctor").run(within: .seconds(60))
                 #expect(doctor.status.isSuccess, "\(doctor.output)")
                 #expect(doctor.output.contains("gateway is ready"))
-                #expect(doctor.output.contains("roost_auth owns the schema auth and can enter no other"))
+                #expect(doctor.output.contains("roost_auth owns the schema auth and can use no other"))
 
                 let migrate = try await suite.roost("migrate").run(within: .seconds(60))
                 #expect(migrate.status.isSuccess, "\(migrate.output)")
@@ -132,7 +132,7 @@ extension SuiteTests {
                 let ill = try await suite.roost("doctor").run(within: .seconds(60))
                 try suite.process("conversations").signal(SIGCONT)
                 #expect(ill.status == .code(1))
-                #expect(ill.output.contains("conversations does not answer"))
+                #expect(ill.output.contains("conversations does not respond"))
             }
         }
     }

@@ -2,7 +2,6 @@ import Credentials
 import ServiceClient
 import ServiceHost
 
-/// Runs the gateway as a process of the suite.
 package enum GatewayHost {
     package static func run() async {
         await Boot.run("gateway") { boot in

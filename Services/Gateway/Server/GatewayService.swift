@@ -8,11 +8,11 @@ package import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// The way in: listens for clients and carries their requests to the services.
+/// The gateway's server: accepts client connections and forwards their requests to the services.
 ///
-/// Run it as a service, with the verifier it is given beside it; or `start()` it and `stop()` it.
+/// Run it as a service together with its credential verifier, or call `start()` and `stop()`.
 package final class GatewayService: Service {
-    /// What newcomers get; event loops take up another one by one.
+    /// The state for new connections; each event loop adopts a new state separately.
     private let current: Lock<GatewayState>
     private let checks = HealthChecks()
     private let group: MultiThreadedEventLoopGroup
@@ -20,7 +20,6 @@ package final class GatewayService: Service {
     let listener = Lock<(any Channel)?>(nil)
     private let isStopped = Lock(false)
 
-    /// A gateway of which `document` says which routes there are.
     package init(
         configuration: GatewayConfiguration,
         credentials: CredentialVerifier,
@@ -45,43 +44,43 @@ package final class GatewayService: Service {
         self.loops = loops
     }
 
-    /// The port that is listened on, once started.
     package var port: Int? {
         listener.withLock { $0?.localAddress?.port }
     }
 
-    /// The event loops that carry connections, to be watched.
     package var watchdogSubjects: [Watchdog.Subject] { Watchdog.Subject.loops("gateway's event loop", of: group) }
 
-    /// The settings as they are now, and what goes by them.
     var state: GatewayState { current.withLock { $0 } }
 
-    /// Whether it takes connections and can judge a credential.
+    /// Whether the gateway accepts connections and can verify credentials.
     package var isReady: Bool {
         port != nil && state.credentials.isLoaded && !isStopped.withLock { $0 }
     }
 
-    /// - Throws: `ListenerClosed` where nobody has asked it to end: whoever watches the process starts another.
+    /// Runs until the service group requests a shutdown.
+    ///
+    /// - Throws: `ListenerClosed` when the listener closed without such a request; the supervisor then restarts the
+    ///   process.
     package func run() async throws {
         try await start()
         guard let listener = listener.withLock({ $0 }) else { return }
-        let isAsked = await withTaskGroup(of: Bool.self) { tasks in
+        let isRequested = await withTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
-                // Also returns, by throwing, when the task is cancelled: then it stops as well.
+                // Cancellation throws here, and the gateway then stops as well.
                 try? await gracefulShutdown()
                 return true
             }
             tasks.addTask {
-                // However it was closed.
+                // The listener counts as closed even when its future fails.
                 try? await listener.closeFuture.get()
                 return false
             }
-            let isAsked = await tasks.next() ?? true
+            let isRequested = await tasks.next() ?? true
             tasks.cancelAll()
             await stop()
-            return isAsked
+            return isRequested
         }
-        guard isAsked else { throw ListenerClosed() }
+        guard isRequested else { throw ListenerClosed() }
     }
 
     package func start() async throws {
@@ -101,7 +100,7 @@ package final class GatewayService: Service {
                 }
             }
         if let bytes = state.configuration.receiveBuffer {
-            // Set on the listener, since a connection's window is agreed on before it is accepted.
+            // The option belongs on the listener, because a connection's window is negotiated before it is accepted.
             bootstrap = bootstrap.serverChannelOption(
                 .socketOption(.so_rcvbuf),
                 value: ChannelOptions.Types.SocketOption.Value(bytes)
@@ -115,10 +114,10 @@ package final class GatewayService: Service {
         state.logger.info("listening", metadata: ["address": "\(channel.localAddress?.description ?? "")"])
     }
 
-    /// Goes on with other settings, and with other instances of the services.
+    /// Applies new settings and new instances of the services.
     ///
-    /// Requests under way finish at the instance that has them. What is known of instances that stay is kept, and so are
-    /// the counts of the limits. Where it listens, and on how many threads, is settled when it starts.
+    /// Requests in progress finish at their instances. The health of unchanged instances and the counts of the limits
+    /// are kept. The listening address and the number of threads are fixed at the start.
     package func reconfigure(_ configuration: GatewayConfiguration) async throws {
         let state = current.withLock { current in
             current = GatewayState(current, configuration: configuration)
@@ -129,7 +128,7 @@ package final class GatewayService: Service {
         for loop in loops.values { try await loop.eventLoop.submit { loop.apply(state) }.get() }
     }
 
-    /// Takes no more connections, lets what is under way finish for as long as it may, and ends.
+    /// Stops accepting connections, waits up to `drainTimeout` for requests in progress, and closes the rest.
     package func stop() async {
         let isFirst = isStopped.withLock { isStopped in
             defer { isStopped = true }
@@ -138,7 +137,7 @@ package final class GatewayService: Service {
         guard isFirst else { return }
         checks.stop()
         let channel = listener.withLock { $0 }
-        // A listener that is closed already is closed.
+        // Closing fails only when the listener is already closed.
         try? await channel?.close().get()
         let timeout = state.configuration.drainTimeout
         await withTaskGroup(of: Void.self) { tasks in
@@ -147,34 +146,32 @@ package final class GatewayService: Service {
                     let deadline = loop.eventLoop.makePromise(of: Void.self)
                     let timer = loop.eventLoop.scheduleTask(in: timeout) { deadline.succeed() }
                     loop.drain().whenComplete { _ in deadline.succeed() }
-                    // The promise never fails.
                     try? await deadline.futureResult.get()
                     timer.cancel()
                     try? await loop.stop().get()
                 }
             }
         }
-        // All that may fail here is that it was shut down before.
+        // The shutdown fails only when the group was already shut down.
         try? await group.shutdownGracefully()
     }
 }
 
-/// The port was closed by what the kernel said of it, and nobody is heard any more.
+/// The error of a listener that closed without a request to stop, for example after a kernel error.
 struct ListenerClosed: Error, CustomStringConvertible {
-    let description = "the port that was listened on has closed"
+    let description = "the listener has closed unexpectedly"
 }
 
-/// How a connection came in: the address that it counts for, and the answer that it gets if it is one too many.
+/// The address key that a connection counts for, and the error response when a limit is exceeded.
 struct ConnectionAdmission: Sendable {
     let key: UInt64?
     let limitError: APIError?
 }
 
 extension GatewayLoop {
-    /// So many connections beyond a limit are told so; a flood of them is not.
+    /// The number of connections beyond a limit that receive an error response; further ones are only closed.
     private static let rejectedWithResponse = 256
 
-    /// Makes a connection ready for requests.
     func accept(_ channel: any Channel) throws {
         let limits = state.configuration
         let key = connectionKey(of: channel)
@@ -183,7 +180,7 @@ extension GatewayLoop {
         counters.connections.increment()
         channel.closeFuture.whenComplete { _ in connections.remove(key) }
         if open.total > limits.connectionLimit {
-            // NIO counts a connection that is being closed until the loop's next turn.
+            // NIO counts a closing connection until the next turn of the event loop.
             open.total = connections.count - evictIdleConnections(.now())
         }
         let beyondAddress = limits.addressConnectionLimit > 0 ? open.ofAddress - limits.addressConnectionLimit : 0
@@ -206,7 +203,7 @@ extension GatewayLoop {
         }
     }
 
-    /// The address that a connection counts for; nil for a proxy's, which brings many clients.
+    /// Returns the address key that a connection counts for, or nil for a proxy, which forwards many clients.
     private func connectionKey(of channel: any Channel) -> UInt64? {
         guard let address = channel.remoteAddress?.ipAddress else { return nil }
         let configuration = state.configuration
@@ -219,7 +216,6 @@ extension GatewayLoop {
         return ClientKey.address(address)
     }
 
-    /// Makes a connection, or what is inside its TLS, ready for requests in HTTP/1.
     func serveHTTP1(_ channel: any Channel, scheme: String, admission: ConnectionAdmission) throws {
         let codec = ServerCodec(configuration: state.configuration)
         let proxyHandler = ProxyHandler(

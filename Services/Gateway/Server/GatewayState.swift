@@ -2,13 +2,14 @@ import Credentials
 import Logging
 import NIOCore
 
-/// What every connection needs to know: the settings, the routes, who may come in.
+/// The state that all connections share: settings, routes, limits and credentials.
 ///
-/// Immutable; when settings change, another takes its place, which shares with it what must outlive that.
+/// The state is immutable. When settings change, a successor replaces it and shares the parts that must be kept, such
+/// as connection counts.
 final class GatewayState: Sendable {
     let configuration: GatewayConfiguration
     let routes: RouteTable
-    /// By service, as in the configuration.
+    /// The clusters, in the order of the configuration's services.
     let clusters: [UpstreamCluster]
     let limits: RateLimits
     let credentials: CredentialVerifier
@@ -42,10 +43,10 @@ final class GatewayState: Sendable {
         )
     }
 
-    /// The successor of `previous` with other settings.
+    /// Creates the successor of `previous` with other settings.
     ///
-    /// Which path is which service's stays as it is: that belongs to the release, and so do a route's number and a
-    /// service's place.
+    /// The routes are kept, because the release defines which path belongs to which service. Route numbers and service
+    /// indexes therefore stay the same.
     init(_ previous: GatewayState, configuration: GatewayConfiguration) {
         self.configuration = configuration
         credentials = previous.credentials

@@ -4,9 +4,10 @@ import NIOPosix
 import ServiceHost
 import ServiceLifecycle
 
-/// Answers `/metrics`, by default on the loopback address alone: how much the suite is used is nobody else's business.
+/// The server of `/metrics`, by default on the loopback address only, because usage figures are not public.
 ///
-/// `/health` and `/ready` too, for whoever watches a gateway whose certificate is for another name than this machine's.
+/// It also serves `/health` and `/ready`, for supervisors of a gateway whose certificate is not for this machine's
+/// name.
 struct MetricsListener: Service {
     let host: String
     let port: Int
@@ -24,7 +25,7 @@ struct MetricsListener: Service {
             }
             .bind(host: host, port: port)
             .get()
-        // Throws when the task is cancelled: then it closes as well.
+        // Cancellation throws here, and the listener then closes as well.
         try? await gracefulShutdown()
         try await channel.close().get()
     }

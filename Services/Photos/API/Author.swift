@@ -1,9 +1,9 @@
-/// Somebody as others see him beside what he has made.
+/// The name and picture of a user, as shown with the user's content.
 package struct Author: Codable, Hashable, Sendable {
     package var userId: String
-    /// Empty for somebody who has no name.
+    /// Empty for a user without a name.
     package var fullName: String
-    /// Where his picture is; null for somebody who has none.
+    /// The URL of the avatar; null for a user without an avatar.
     package var profilePicture: String?
 
     package init(userId: String, fullName: String, profilePicture: String? = nil) {
@@ -12,7 +12,7 @@ package struct Author: Codable, Hashable, Sendable {
         self.profilePicture = profilePicture
     }
 
-    // Written out for the null, which clients may rely on.
+    // Encodes null explicitly, because clients may rely on the field.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(userId, forKey: .userId)

@@ -1,11 +1,10 @@
 package import Foundation
 import Wire
 
-/// What somebody has written under a post.
 package struct Comment: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "comments"
 
-    /// Of its post; opaque.
+    /// Unique within the post; opaque to clients.
     package var commentId: String
     package var author: Author
     /// 1 to 1,999 characters.
@@ -22,7 +21,7 @@ package struct Comment: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// What one asks to have written under a post, and what takes its place when it is edited.
+/// The body of requests that create or edit a comment.
 package struct CommentDraft: Codable, Sendable {
     package var text: String
 

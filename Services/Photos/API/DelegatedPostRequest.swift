@@ -1,11 +1,11 @@
 package import Foundation
 package import Wire
 
-/// What another service posts for somebody who is not there to ask himself, as a post for later.
+/// A request of another service to post on behalf of a user, for example a scheduled post.
 package struct DelegatedPostRequest: Codable, Sendable {
     package var applicationId: String
     package var userId: String
-    /// One that comes again by the same key is the same post, and no other is made.
+    /// The idempotency key: a repeated request with this key returns the first post and creates no other.
     package var key: UUID
     package var post: PostDraft
 
@@ -19,7 +19,7 @@ package struct DelegatedPostRequest: Codable, Sendable {
     package var user: User.ID { User.ID(application: applicationId, user: userId) }
 }
 
-/// The post that an order was made into; it may be gone by now.
+/// The post that a delegated request created; the post may have been deleted since.
 package struct DelegatedPost: Codable, Hashable, Sendable {
     package var postId: String
 

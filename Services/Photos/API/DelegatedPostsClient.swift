@@ -3,7 +3,7 @@ import HTTPTypes
 package import ServiceClient
 package import Wire
 
-/// What another service posts for people; the `ServiceClient` carries its service token.
+/// A client of the internal routes for delegated posts; the `ServiceClient` sends the caller's service token.
 package struct DelegatedPostsClient: Sendable {
     private let service: ServiceClient
 
@@ -11,7 +11,9 @@ package struct DelegatedPostsClient: Sendable {
         self.service = service
     }
 
-    /// Brings an image that somebody's post will have; it is his upload, for a day.
+    /// Uploads an image for a post of `user`.
+    ///
+    /// An unused upload expires after a day.
     package func upload(_ image: Data, as type: String, for user: User.ID) async throws -> Upload {
         var headers = HTTPFields()
         headers[.contentType] = type
@@ -26,14 +28,14 @@ package struct DelegatedPostsClient: Sendable {
         return try WireJSON.decoder().decode(Upload.self, from: response.body)
     }
 
-    /// Posts, once for each key; when it returns, the post is there.
+    /// Creates a post, once for each key; returns after the post is committed.
     package func create(_ request: DelegatedPostRequest) async throws -> DelegatedPost {
         try await service.post("/internal/posts", request)
     }
 
-    /// What an order was made into.
+    /// Returns the post that was created with a key.
     ///
-    /// - Throws: `notFound` where it was not.
+    /// - Throws: `notFound` if no post was created with the key.
     package func find(_ key: UUID, of user: User.ID) async throws -> DelegatedPost {
         try await service.get("/internal/posts/\(key.uuidString.lowercased())", query: Self.query(user))
     }

@@ -1,18 +1,17 @@
 package import Foundation
 import Wire
 
-/// A post or a comment that people have found to be wrong, as administrators see it.
+/// A flagged post or comment, as administrators see it.
 package struct Flag: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "flags"
 
     package enum Kind: String, Codable, Sendable { case post, comment }
 
     package var kind: Kind
-    /// The post itself, or the comment's.
+    /// The flagged post, or the post of the flagged comment.
     package var post: Post
-    /// Where it is a comment that was flagged.
+    /// The flagged comment; nil if the post itself was flagged.
     package var comment: Comment?
-    /// How many people have.
     package var flagCount: Int
     package var firstFlaggedAt: Date
     package var lastFlaggedAt: Date
@@ -33,7 +32,7 @@ package struct Flag: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// The answer to flagging: it is noted, now or before.
+/// The response to flagging; the same for a repeated flag.
 package struct FlagResponse: Codable, Hashable, Sendable {
     package var success: Bool
 

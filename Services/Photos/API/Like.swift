@@ -1,12 +1,10 @@
 package import Foundation
 import Wire
 
-/// That somebody likes a post.
 package struct Like: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "likes"
 
     package var author: Author
-    /// Since when.
     package var timestamp: Date
 
     package init(author: Author, timestamp: Date) {
@@ -15,7 +13,7 @@ package struct Like: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// How a post stands with its reader, after he has begun or ceased to like it.
+/// The state of a post's likes for the caller, after the caller liked or unliked the post.
 package struct LikeState: Codable, Hashable, Sendable {
     package var isLiked: Bool
     package var likeCount: Int

@@ -1,7 +1,6 @@
 import ServiceClient
 package import Wire
 
-/// What is said of posts: comments, likes, flags.
 extension PhotosClient {
     package func comment(_ text: String, on post: String) async throws -> Comment {
         try await service.post(path(post, "comments"), CommentDraft(text: text))
@@ -41,18 +40,18 @@ extension PhotosClient {
         _ = try await service.put(path(post, "comments", comment, "flag"), as: FlagResponse.self)
     }
 
-    /// For administrators, and an application's own server.
+    /// For administrators and an application's server.
     package func flags(limit: Int? = nil, cursor: String? = nil) async throws -> Page<Flag> {
         try await service.get("/photos/flags", query: Self.page(limit, cursor))
     }
 
-    /// For administrators, and an application's own server.
+    /// For administrators and an application's server.
     @discardableResult
     package func hide(_ post: String) async throws -> Post {
         try await service.put(path(post, "hidden"))
     }
 
-    /// For administrators, and an application's own server.
+    /// For administrators and an application's server.
     @discardableResult
     package func restore(_ post: String) async throws -> Post {
         try await service.delete(path(post, "hidden"))

@@ -1,7 +1,6 @@
 import ServiceClient
 package import Wire
 
-/// People: profiles, whom one follows, and who is found.
 extension PhotosClient {
     package func me() async throws -> Profile {
         try await service.get("/photos/me")
@@ -25,12 +24,12 @@ extension PhotosClient {
         try await service.get(path(to: user))
     }
 
-    /// At most ten.
+    /// Returns at most ten users.
     package func people(matching query: String) async throws -> [Profile] {
         try await service.get("/photos/people", query: [("query", query)], as: Page<Profile>.self).items
     }
 
-    /// Returns the visible ones of these users, at most 100, in the order of the ids.
+    /// Returns the profiles of those of at most 100 users that the caller may see, in the order of the ids.
     package func people(_ users: [String]) async throws -> [Profile] {
         let query = users.map { ("userId", $0) }
         return try await service.get("/photos/people", query: query, as: Page<Profile>.self).items
@@ -46,12 +45,12 @@ extension PhotosClient {
         try await service.delete("\(path(to: user))/follow")
     }
 
-    /// The newest first.
+    /// Returns the followers, newest follow first.
     package func followers(of user: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Profile> {
         try await service.get("\(path(to: user))/followers", query: Self.page(limit, cursor))
     }
 
-    /// Whom he has followed last first.
+    /// Returns the followed users, newest follow first.
     package func following(of user: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Profile> {
         try await service.get("\(path(to: user))/following", query: Self.page(limit, cursor))
     }

@@ -1,7 +1,6 @@
 import ServiceClient
 package import Wire
 
-/// Posts, and the lists of them.
 extension PhotosClient {
     package func post(_ draft: PostDraft) async throws -> Post {
         try await service.post("/photos/posts", draft)
@@ -19,7 +18,7 @@ extension PhotosClient {
         _ = try await service.delete(path(id), as: DeleteResponse.self)
     }
 
-    /// Everybody's posts, newest first.
+    /// Returns all posts of the application, newest first.
     package func posts(limit: Int? = nil, cursor: String? = nil) async throws -> Page<Post> {
         try await service.get("/photos/posts", query: Self.page(limit, cursor))
     }

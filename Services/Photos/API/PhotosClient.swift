@@ -1,8 +1,8 @@
 package import ServiceClient
 
-/// What somebody signed in can ask of photos; the `ServiceClient` carries his credential.
+/// A client of photos for a signed-in user; the `ServiceClient` sends the user's access token.
 ///
-/// What there is to call is in an extension for each noun.
+/// The calls are in one extension for each noun.
 package struct PhotosClient: Sendable {
     let service: ServiceClient
 
@@ -10,7 +10,6 @@ package struct PhotosClient: Sendable {
         self.service = service
     }
 
-    /// The query of a list's page.
     static func page(_ limit: Int?, _ cursor: String?) -> [(String, String)] {
         var query: [(String, String)] = []
         if let limit { query.append(("limit", "\(limit)")) }

@@ -5,24 +5,24 @@ import Wire
 package struct Post: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "posts"
 
-    /// Opaque.
+    /// Opaque to clients.
     package var postId: String
     package var author: Author
-    /// 0 to 1,999 characters; not empty where there are no images.
+    /// 0 to 1,999 characters; not empty if there are no images.
     package var text: String
-    /// In the author's order; empty for a post of text alone.
+    /// In the author's order; empty for a post of text only.
     package var images: [PostImage]
     package var timestamp: Date
     package var editedAt: Date?
-    /// An administrator has hidden it: only its author and administrators see it, and that since then.
+    /// When an administrator hid the post; only its author and administrators can see a hidden post.
     package var hiddenAt: Date?
     package var likeCount: Int
-    /// Whether the reader likes it.
+    /// Whether the caller likes the post.
     package var isLiked: Bool
     package var commentCount: Int
-    /// The latest three, newest first, without those of people whom a block keeps apart from the reader.
+    /// The three newest comments, newest first, without comments of users with a block to or from the caller.
     package var recentComments: [Comment]
-    /// Folded, in the order in which they stand in the text, each once.
+    /// Case-folded, without duplicates, in the order of the text.
     package var hashtags: [String]
 
     package init(
@@ -54,18 +54,18 @@ package struct Post: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// One image of a post, in two sizes.
+/// An image of a post, in two sizes.
 package struct PostImage: Codable, Hashable, Sendable {
     /// At most 1,280 pixels wide and high.
     package var url: String
-    /// At most 640.
+    /// At most 640 pixels wide and high.
     package var thumbnailUrl: String
-    /// Of the larger one, in pixels.
+    /// The size of the image at `url`, in pixels.
     package var width: Int
     package var height: Int
-    /// What to show until it is there (blurha.sh).
+    /// A placeholder to show while the image loads (blurha.sh).
     package var blurhash: String
-    /// What is to be seen on it, in the author's words; null where he says nothing.
+    /// The author's description of the image; null if there is none.
     package var alt: String?
 
     package init(url: String, thumbnailUrl: String, width: Int, height: Int, blurhash: String, alt: String? = nil) {
@@ -77,7 +77,7 @@ package struct PostImage: Codable, Hashable, Sendable {
         self.alt = alt
     }
 
-    // Written out for the null, which clients may rely on.
+    // Encodes null explicitly, because clients may rely on the field.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(url, forKey: .url)
@@ -89,7 +89,7 @@ package struct PostImage: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to taking away what may not have been there.
+/// The response to a deletion; the same if there was nothing to delete.
 package struct DeleteResponse: Codable, Hashable, Sendable {
     package var success: Bool
 

@@ -1,7 +1,6 @@
-/// What a post's stream of comments sends as `counts`: the numbers that `GET /photos/posts/{id}` shows as well.
+/// The `counts` event of a post's comment stream: the same numbers as in `GET /photos/posts/{id}`.
 package struct PostCounts: Codable, Hashable, Sendable {
     package var likeCount: Int
-    /// Whether the reader likes the post.
     package var isLiked: Bool
     package var commentCount: Int
 

@@ -1,12 +1,12 @@
 package import Wire
 
-/// A post to create: a text, `uploadIds`, or `images` where the images have alternative texts.
+/// A post to create, with a text, with `uploadIds`, or with `images` if the images have alternative texts.
 package struct PostDraft: Codable, Sendable {
-    /// 0 to 1,999 characters; required where there are no images.
+    /// 0 to 1,999 characters; required if there are no images.
     package var text: String?
-    /// 0 to 10, each once.
+    /// 0 to 10 uploads, without duplicates.
     package var uploadIds: [String]?
-    /// Instead of `uploadIds`.
+    /// Used instead of `uploadIds`.
     package var images: [ImageDraft]?
 
     package init(text: String? = nil, uploadIds: [String]) {
@@ -19,7 +19,6 @@ package struct PostDraft: Codable, Sendable {
         self.images = images
     }
 
-    /// A post without images.
     package init(text: String) {
         self.text = text
     }
@@ -28,7 +27,7 @@ package struct PostDraft: Codable, Sendable {
 /// An upload that becomes an image of a post.
 package struct ImageDraft: Codable, Sendable {
     package var uploadId: String
-    /// What is to be seen on it, for those who do not see it; at most 1,500 characters.
+    /// A description of the image for users who cannot see it; at most 1,500 characters.
     package var alt: String?
 
     package init(uploadId: String, alt: String? = nil) {
@@ -37,10 +36,10 @@ package struct ImageDraft: Codable, Sendable {
     }
 }
 
-/// What one asks to have changed of a post: only what is named.
+/// A partial update of a post; absent fields stay unchanged.
 package struct PostChanges: Sendable {
     package var text: String?
-    /// One for each image, in their order.
+    /// One entry for each image, in the images' order.
     package var images: [ImageChanges]?
 
     package init(text: String? = nil, images: [ImageChanges]? = nil) {
@@ -59,7 +58,7 @@ extension PostChanges: Codable {
     }
 }
 
-/// What one asks to have changed of an image: its alternative text, where it is named; null takes it away.
+/// A partial update of an image: an absent `alt` stays unchanged, and null removes it.
 package struct ImageChanges: Sendable {
     package var alt: Change<String>
 

@@ -1,21 +1,21 @@
 import Wire
 
-/// Somebody as another sees him.
+/// A user's profile, as another user sees it.
 package struct Profile: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "people"
 
     package var userId: String
-    /// Empty for somebody who has no name.
+    /// Empty for a user without a name.
     package var fullName: String
-    /// Where his picture is; null for somebody who has none.
+    /// The URL of the avatar; null for a user without an avatar.
     package var profilePicture: String?
     package var bio: String
     package var postCount: Int64
     package var followerCount: Int64
     package var followingCount: Int64
-    /// Whether who asks follows him.
+    /// Whether the caller follows this user.
     package var isFollowing: Bool
-    /// Whether he follows who asks.
+    /// Whether this user follows the caller.
     package var isFollowedBy: Bool
 
     package init(
@@ -40,7 +40,7 @@ package struct Profile: Codable, Hashable, Sendable, PageItem {
         self.isFollowedBy = isFollowedBy
     }
 
-    // Written out for the null, which clients may rely on.
+    // Encodes null explicitly, because clients may rely on the field.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(userId, forKey: .userId)

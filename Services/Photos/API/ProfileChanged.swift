@@ -1,14 +1,14 @@
 import Wire
 
-/// The name or the picture of a user that other services show changed.
+/// A change of a user's name or avatar, published for the services that show them.
 package struct ProfileChanged: EventContent, Hashable {
     package static let type = "profile.changed"
 
     package var applicationId: String
     package var userId: String
-    /// The whole name, and not only what changed; empty for a user without a name.
+    /// The complete name, even if only the avatar changed; empty for a user without a name.
     package var fullName: String
-    /// The path of the picture below the suite's public URL; absent for a user without a picture.
+    /// The path of the avatar below `PUBLIC_URL`; absent for a user without an avatar.
     package var avatarPath: String?
 
     package init(applicationId: String, userId: String, fullName: String, avatarPath: String? = nil) {
@@ -18,6 +18,6 @@ package struct ProfileChanged: EventContent, Hashable {
         self.avatarPath = avatarPath
     }
 
-    /// Events about one user are delivered in their order.
+    /// Events with the same key are delivered in order.
     package var key: String { "user:\(applicationId):\(userId)" }
 }

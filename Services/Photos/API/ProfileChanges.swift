@@ -1,11 +1,11 @@
 package import Wire
 
-/// `PATCH /photos/me`: only what is named changes.
+/// The body of `PATCH /photos/me`; absent fields stay unchanged.
 package struct ProfileChanges: Hashable, Sendable {
     package var fullName: String?
-    /// Null takes it away.
+    /// Null removes the bio.
     package var bio: Change<String>
-    /// An `uploadId` of one's own; null takes the picture away.
+    /// The `uploadId` of an upload of the caller; null removes the avatar.
     package var profilePicture: Change<String>
 
     package init(
@@ -37,9 +37,9 @@ extension ProfileChanges: Codable {
     }
 }
 
-/// `GET` and `PUT /photos/me/privacy`.
+/// The body of `PUT /photos/me/privacy`, and the response to `GET` and `PUT`.
 package struct Privacy: Codable, Hashable, Sendable {
-    /// Whether one is found by `GET /photos/people?query=`.
+    /// Whether `GET /photos/people?query=` finds the user.
     package var searchable: Bool
 
     package init(searchable: Bool) { self.searchable = searchable }

@@ -1,12 +1,14 @@
-/// An image that was brought: for a day, or for as long as something has it.
+/// An uploaded image.
+///
+/// It expires after a day unless a post or a profile uses it.
 package struct Upload: Codable, Hashable, Sendable {
-    /// By which a post or a profile takes it.
+    /// The id with which a post or a profile uses the upload.
     package var uploadId: String
     /// At most 1,280 pixels wide and high.
     package var url: String
     /// At most 640 pixels wide and high.
     package var thumbnailUrl: String
-    /// Of the larger one, in pixels.
+    /// The size of the image at `url`, in pixels.
     package var width: Int
     package var height: Int
     package var blurhash: String

@@ -1,23 +1,23 @@
 import Configuration
 import ServiceHost
 
-/// The settings of what tells others what happens.
 struct LiveUpdatesConfiguration: Sendable {
-    /// `STREAM_RETENTION_SECONDS` (600): how long a stream can be gone on from.
+    /// `STREAM_RETENTION_SECONDS` (600): how long a client may resume a stream with `Last-Event-ID`.
     var retention = 600.0
-    /// `STREAM_HEARTBEAT` (15): seconds of silence after which a stream says that it is still there.
+    /// `STREAM_HEARTBEAT` (15): seconds without an event after which a stream sends a heartbeat.
     var heartbeat = Duration.seconds(15)
-    /// `STREAM_WRITE_TIMEOUT` (30): seconds that a reader may leave what was said unread, before he is cut off.
+    /// `STREAM_WRITE_TIMEOUT` (30): seconds that a client may leave sent data unread before its stream is closed.
     var writeTimeout = Duration.seconds(30)
-    /// `STREAMS_MAX` (2,000): open streams of an instance, before 503.
+    /// `STREAMS_MAX` (2,000): open streams of an instance; one more gets 503.
     var maximumStreams = 2_000
-    /// `STREAMS_MAX_USER` (10): of one user at one instance; the first one goes for one more.
+    /// `STREAMS_MAX_USER` (10): open streams of one user at one instance; one more closes the oldest.
     var maximumStreamsOfUser = 10
-    /// `ACTIVITY_DIGEST_SECONDS` (60): from one notification of likes of a post, or its comments, or followers, to the next.
+    /// `ACTIVITY_DIGEST_SECONDS` (60): minimum interval between two notifications about likes of a post, comments on a
+    /// post, or followers.
     var digestInterval = 60.0
-    /// `ACTIVITY_RETENTION_SECONDS` (86,400): how long notifications wait for push.
+    /// `ACTIVITY_RETENTION_SECONDS` (86,400): how long undelivered notifications wait for push.
     var activityRetention = 86_400.0
-    /// `NATS_URL`: the doorbell goes over NATS rather than over PostgreSQL's notifications.
+    /// `NATS_URL`: change notifications use NATS instead of PostgreSQL's NOTIFY.
     var natsURL: String?
 
     init() {}

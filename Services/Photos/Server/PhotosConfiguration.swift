@@ -5,41 +5,40 @@ import Logging
 import NetworkGuard
 import ServiceHost
 
-/// The settings that only photos has.
 struct PhotosConfiguration: Sendable {
-    /// `PHOTOS_MASK_SHOUTING` (0): texts of capitals and exclamation marks are put into small letters.
+    /// `PHOTOS_MASK_SHOUTING` (0): texts in capitals or with three exclamation marks are changed to small letters.
     var masksShouting = false
-    /// `PHOTOS_MASK_WORDS` (none): words that stars take the place of; comma-separated, or the path of a file with them.
+    /// `PHOTOS_MASK_WORDS` (none): words that are replaced with asterisks; comma-separated, or the path of a file.
     var maskedWords: [String] = []
 
-    /// `CONVERSATIONS_URL` is set: blocks from before are read there.
+    /// Whether `CONVERSATIONS_URL` is set; then the block backfill reads blocks from conversations.
     var hasConversations = false
-    /// `FOLLOWS_MAX_USER` (7,500): how many people one may follow, before 422.
+    /// `FOLLOWS_MAX_USER` (7,500): users that one user may follow; one more gets 422.
     var maximumFollowsOfUser = 7_500
-    /// `HOME_MERGE_FOLLOWERS_MIN` (10,000): how many follow somebody whose posts are merged into their home feeds when they
-    /// are read, rather than copied.
+    /// `HOME_MERGE_FOLLOWERS_MIN` (10,000): from this number of followers on, an author's posts are merged into home
+    /// feeds on read instead of being copied.
     var mergedFollowers = 10_000
 
-    /// `PHOTO_BYTES_MAX` (20,971,520): how large an image may be as it is sent, in bytes.
+    /// `PHOTO_BYTES_MAX` (20,971,520): maximum size of an uploaded image, in bytes.
     var maximumPhotoBytes = 20_971_520
-    /// `PHOTO_PIXELS_MAX` (50,000,000): how many pixels it may have.
+    /// `PHOTO_PIXELS_MAX` (50,000,000): maximum size of an uploaded image, in pixels.
     var maximumPhotoPixels = 50_000_000
-    /// `PHOTO_WORKERS` (2): how many images are made smaller at once, each by a process of its own.
+    /// `PHOTO_WORKERS` (2): images processed at the same time, each in a process of its own.
     var photoWorkers = 2
-    /// `PHOTO_WORKERS_MEMORY_BYTES` (640,000,000): what these processes may have together while they work, in bytes.
+    /// `PHOTO_WORKERS_MEMORY_BYTES` (640,000,000): memory of all image workers together, in bytes.
     var photoWorkersMemory = 640_000_000
-    /// `PENDING_UPLOADS_MAX` (100): uploads of one person that nothing has, before 429.
+    /// `PENDING_UPLOADS_MAX` (100): unused uploads of one user; one more gets 429.
     var maximumPendingUploads = 100
-    /// `STORAGE_QUOTA_BYTES`: bytes of images that one person may have, before 507.
+    /// `STORAGE_QUOTA_BYTES`: bytes of images that one user may store; more gets 507.
     var quota = StorageQuota(bytes: 0)
-    /// `UPLOADS_MAX` (256): how many files may be on their way at once before 503.
+    /// `UPLOADS_MAX` (256): concurrent uploads of an instance; one more gets 503.
     var maximumUploads = 256
-    /// `UPLOADS_MAX_USER` (8): of one user, before 429.
+    /// `UPLOADS_MAX_USER` (8): concurrent uploads of one user; one more gets 429.
     var maximumUploadsOfUser = 8
 
-    /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
+    /// `TRUSTED_CA`: certificates, in PEM, of authorities that are trusted in addition to the system's.
     var trustedCA: String?
-    /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses pictures of new people may be.
+    /// `ALLOWED_PRIVATE_HOSTS`: hosts that are not public but from which avatars may be imported.
     var outsideHosts = AddressGuard()
 
     init() {}
@@ -82,10 +81,8 @@ struct PhotosConfiguration: Sendable {
         UploadLimits(bytes: Int64(maximumPhotoBytes), pending: maximumPendingUploads, quota: quota)
     }
 
-    /// What is done to texts before they are kept.
     var mask: TextMask { TextMask(stopsShouting: masksShouting, words: maskedWords) }
 
-    /// Who makes images smaller; its program lies beside that of the service.
     func imageProcessor(_ logger: Logger) throws -> ImageProcessor {
         var imageProcessor = ImageProcessorConfiguration(
             worker: try ImageProcessorConfiguration.workerNextToExecutable()
@@ -94,7 +91,7 @@ struct PhotosConfiguration: Sendable {
         imageProcessor.memory = photoWorkersMemory
         imageProcessor.reportMissingConfinement = { missing in
             logger.warning(
-                "kernel does not confine the image worker fully",
+                "image worker is not fully confined",
                 metadata: ["missing": "\(missing.joined(separator: ", "))"]
             )
         }
@@ -106,7 +103,7 @@ struct PhotosConfiguration: Sendable {
         do {
             return list(try String(contentsOf: URL(filePath: setting), encoding: .utf8))
         } catch {
-            throw SettingError("PHOTOS_MASK_WORDS", "names the file \(setting), which cannot be read")
+            throw SettingError("PHOTOS_MASK_WORDS", "names a file that cannot be read: \(setting)")
         }
     }
 

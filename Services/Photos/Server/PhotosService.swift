@@ -7,7 +7,7 @@ package import ServiceHost
 package import ServiceLifecycle
 import Wire
 
-/// Photos: who posts what, who follows whom, and what each gets to see.
+/// The photos service: posts, comments, likes, follows, profiles, feeds and image uploads.
 package struct PhotosService: SuiteService {
     package static let name = "photos"
     package static let defaultPort = 8084
@@ -32,8 +32,9 @@ package struct PhotosService: SuiteService {
     package static let events: Set = [UserDeletionCompleted.type, NotificationRecalled.type, ProfileChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.activity, .deletedPost, .personDeletion, .unconfirmedDeletion]
 
-    /// Every read finds its rows by the beginning of an index, whatever the values: a plan made once is as good as one
-    /// made each time, and one that reads tables through, good while they are small, must not be kept while they grow.
+    /// Every read starts at a prefix of an index, whatever the values, so a generic plan is as good as a custom one.
+    ///
+    /// Sequential scans are off because a plan that was cached while tables were small stays in use when they grow.
     package static let readSettings = [
         "plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_hashjoin": "off",
         "enable_mergejoin": "off", "jit": "off",
@@ -56,10 +57,10 @@ package struct PhotosService: SuiteService {
         let links = MediaLinks(publicURL: resources.publicURL)
         let people = People(database: database, auth: AuthClient(try resources.peers.client("auth")))
         let recall = NotificationRecall(events: resources.events)
-        let own = Posts(database: database, people: people, links: links, mask: settings.mask, recall: recall)
-        delegatedPosts = DelegatedPosts(database: database, posts: own, now: resources.now)
+        let postRules = Posts(database: database, people: people, links: links, mask: settings.mask, recall: recall)
+        delegatedPosts = DelegatedPosts(database: database, posts: postRules, now: resources.now)
         posts = PostRoutes(
-            posts: own,
+            posts: postRules,
             lists: PostLists(database: database, people: people, links: links, cursors: cursors)
         )
         commentRoutes = CommentRoutes(
@@ -91,12 +92,12 @@ package struct PhotosService: SuiteService {
             setAside: resources.setAside,
             now: resources.now
         )
-        let outside = try OutboundConnections(trustedCA: settings.trustedCA)
+        let outboundConnections = try OutboundConnections(trustedCA: settings.trustedCA)
         let avatarImport = AvatarImport(
             database: database,
             profiles: peopleModule.profiles,
             uploads: images.uploads,
-            source: AvatarDownloader(connections: outside, hosts: settings.outsideHosts),
+            source: AvatarDownloader(connections: outboundConnections, hosts: settings.outsideHosts),
             logger: logger
         )
         exports = Exports(PersonExport(database: database, blobs: images.media.blobs).write)
@@ -107,8 +108,8 @@ package struct PhotosService: SuiteService {
             setAside: resources.setAside,
             logger: logger,
             now: resources.now,
-            isGone: personDeletions.isGone,
-            deleteApplicationData: personDeletions.erase
+            isGone: personDeletions.isDeleted,
+            deleteApplicationData: personDeletions.deleteApplicationData
         )
         events = UserEventHandlers(
             people: people,
@@ -118,20 +119,25 @@ package struct PhotosService: SuiteService {
             deletionConfirmations: deletionConfirmations
         )
         .register(on: EventConsumer(database: database, logger: logger, now: resources.now))
-        let clearing = DeletedPostCleanup(setAside: resources.setAside, now: resources.now)
+        let postCleanup = DeletedPostCleanup(setAside: resources.setAside, now: resources.now)
         maintenance =
             [
-                events.background, outside,
+                events.background, outboundConnections,
                 deletionConfirmations.background,
-                PeriodicTask("bringing of pictures", every: .seconds(2), logger: logger, avatarImport.runImports),
-                PeriodicTask("clearing of deleted posts", every: .seconds(1), logger: logger, clearing.clear),
-                PeriodicTask("sweep of orders", every: .seconds(3_600), logger: logger, delegatedPosts.deleteExpired),
-                PeriodicTask("departure of deleted people", every: .seconds(1), logger: logger, personDeletions.clear),
+                PeriodicTask("avatar import", every: .seconds(2), logger: logger, avatarImport.runImports),
+                PeriodicTask("cleanup of deleted posts", every: .seconds(1), logger: logger, postCleanup.clear),
+                PeriodicTask(
+                    "expiry of delegated post keys",
+                    every: .seconds(3_600),
+                    logger: logger,
+                    delegatedPosts.deleteExpired
+                ),
+                PeriodicTask("deletion of users", every: .seconds(1), logger: logger, personDeletions.clear),
             ] + peopleModule.maintenance + images.maintenance + liveUpdates.maintenance
     }
 
     package func addRoutes(to routes: SuiteRoutes) {
-        // First, since it sees what the others' requests do.
+        // Added first: the middleware of `StreamRoutes` sees only the requests of routes that are added after it.
         StreamRoutes(liveUpdates: liveUpdates).add(to: routes)
         posts.add(to: routes)
         DelegatedPostRoutes(delegatedPosts: delegatedPosts, uploads: images.uploads).add(to: routes)

@@ -1,16 +1,16 @@
 package import Foundation
 import Wire
 
-/// Somebody has gone live.
+/// An event: a broadcaster started a live stream.
 ///
-/// A stream is told once, by its id; those whose favourite the broadcaster is hear of it, in every application.
+/// Push sends one notification for each `streamId` to the users of all applications who have the broadcaster as a
+/// favourite.
 package struct BroadcastLive: EventContent, Hashable {
     package static let type = "broadcast.live"
 
     package var streamId: String
     package var broadcaster: String
     package var title: String
-    /// Where it is to be seen.
     package var url: String
     package var community: String?
     package var image: String?
@@ -34,6 +34,6 @@ package struct BroadcastLive: EventContent, Hashable {
         self.startedAt = startedAt
     }
 
-    /// Streams of one broadcaster are told in their order.
+    /// Consumers receive the events of one broadcaster in order.
     package var key: String { "broadcast:\(broadcaster.lowercased())" }
 }

@@ -1,26 +1,26 @@
 package import Foundation
 import Wire
 
-/// A phone, or a browser, on which somebody is notified.
+/// A phone or browser that receives a user's notifications.
 package struct Device: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "devices"
 
     package var id: String
-    /// What the client calls it, unique among the user's.
+    /// The client's own id of the device, unique among the user's devices.
     package var deviceId: String
     package var platform: DevicePlatform
-    /// The beginning and the end of its token: enough to tell one's own, too little to send to it.
+    /// The first and last characters of the token: enough for the owner to recognise it, too few to send to the device.
     package var token: String
     package var registeredAt: Date
-    /// When it was last heard of.
+    /// The last time when the client registered the device or reported its badge.
     package var seenAt: Date
-    /// Why nothing is sent to it until it is registered again; absent where it is.
+    /// The reason that push sends nothing until the client registers the device again; nil for an active device.
     package var disabledReason: String?
-    /// Whether it was registered in the session that asks.
+    /// Whether the session of this request registered the device.
     package var current: Bool
-    /// The language of its notifications (BCP 47), in place of its user's; absent where it has none of its own.
+    /// The language of the device's notifications (BCP 47); nil to use the user's language.
     package var language: String?
-    /// Whether APNs sends keys and arguments in place of texts from the message catalogues.
+    /// Whether APNs receives localization keys and arguments in place of texts from the message catalogues.
     package var locKeys: Bool
 
     package init(
@@ -48,19 +48,20 @@ package struct Device: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// `POST /devices`: where somebody is notified from now on.
+/// The body of `POST /devices`: a device that receives the user's notifications from now on.
 package struct DeviceDraft: Codable, Sendable {
     /// `ios_sandbox`, `ios_production`, `gcm` or `web`.
     package var platform: String
-    /// What Apple or Google gave the app; `<`, `>` and spaces, as iOS once wrote them, are stripped.
+    /// The token from APNs or FCM; push removes `<`, `>` and spaces, which old iOS versions print.
     package var token: String?
-    /// What the browser gave the page.
+    /// The browser's push subscription, for the platform `web`.
     package var subscription: WebSubscription?
-    /// 1–255 characters; where it is left out, the device that the session was opened on, or the session.
+    /// 1 to 255 characters; by default the session's device id, or else its session id.
     package var deviceId: String?
-    /// The language of its notifications (BCP 47); without it, the user's.
+    /// The language of the device's notifications (BCP 47); nil to use the user's language.
     package var language: String?
-    /// Whether APNs sends keys and arguments in place of texts from the message catalogues; without it, it does not.
+    /// Whether APNs receives localization keys and arguments in place of texts from the message catalogues; by default
+    /// false.
     package var locKeys: Bool?
 
     package init(
@@ -82,14 +83,14 @@ package struct DeviceDraft: Codable, Sendable {
 
 /// A browser's `PushSubscription`, as its `toJSON()` writes it.
 package struct WebSubscription: Codable, Hashable, Sendable {
-    /// Where its push service takes what is for it.
+    /// The URL at which the push service accepts messages for the browser.
     package var endpoint: String
     package var keys: Keys
 
     package struct Keys: Codable, Hashable, Sendable {
-        /// Its public key: a point of P-256, uncompressed, 65 bytes in base64url.
+        /// The browser's public key: an uncompressed P-256 point, 65 bytes in base64url.
         package var p256dh: String
-        /// 16 bytes in base64url.
+        /// The authentication secret: 16 bytes in base64url.
         package var auth: String
 
         package init(p256dh: String, auth: String) {
@@ -104,16 +105,14 @@ package struct WebSubscription: Codable, Hashable, Sendable {
     }
 }
 
-/// The answer to taking away a registration.
 package struct DeviceRemoval: Codable, Hashable, Sendable {
     package var success: Bool
 
     package init() { success = true }
 }
 
-/// `GET /push/vapid-key`.
 package struct ApplicationServerKey: Codable, Hashable, Sendable {
-    /// What `pushManager.subscribe` takes as `applicationServerKey`: a point of P-256, uncompressed, in base64url.
+    /// The `applicationServerKey` for `pushManager.subscribe`: an uncompressed P-256 point in base64url.
     package var publicKey: String
 
     package init(publicKey: String) { self.publicKey = publicKey }

@@ -1,14 +1,11 @@
-/// How a device is reached.
 package enum DevicePlatform: String, Codable, CaseIterable, Sendable {
-    /// Apple's push service, for builds of developers.
+    /// APNs sandbox, for development builds.
     case iosSandbox = "ios_sandbox"
-    /// The same, for what comes from the store.
+    /// APNs production, for builds from TestFlight and the App Store.
     case iosProduction = "ios_production"
-    /// Any token of Firebase Cloud Messaging, one of an iPhone's too.
+    /// Firebase Cloud Messaging, also for iPhones.
     case gcm
-    /// A browser's subscription (Web Push).
     case web
 
-    /// All of them, for people.
     package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }

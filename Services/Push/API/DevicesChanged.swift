@@ -1,6 +1,6 @@
 package import Wire
 
-/// A user has a first device that push can reach, or no such device any more.
+/// An event: a user registered a first active device, or has no active device left.
 ///
 /// Social polls the networks of a user with a device as often as those of a user with an open stream.
 package struct DevicesChanged: EventContent, Hashable {

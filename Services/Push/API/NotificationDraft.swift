@@ -1,23 +1,23 @@
 package import Foundation
 package import Wire
 
-/// What an application's server, or an administrator, wants said.
+/// The body of `POST /push/notifications`: a notification from an application's server or an administrator.
 package struct NotificationDraft: Codable, Hashable, Sendable {
     package var to: Target
     package var title: String?
     package var body: String?
-    /// A JSON object.
+    /// A JSON object that the app receives unchanged, at most 4,096 bytes.
     package var data: JSONValue?
     package var badge: NotificationBadge?
     /// One of `NotificationSound.names`.
     package var sound: String?
-    /// An address of `https:`.
+    /// An `https` URL.
     package var image: String?
     package var collapseKey: String?
-    /// Seconds.
+    /// The lifetime in seconds, 1 to 2,419,200; nil for the maximum.
     package var ttl: Int?
     package var priority: NotificationPriority?
-    /// Not before this.
+    /// The time to send, at most 366 days ahead; nil to send now.
     package var sendAt: Date?
 
     package init(
@@ -46,10 +46,9 @@ package struct NotificationDraft: Codable, Hashable, Sendable {
         self.sendAt = sendAt
     }
 
-    /// Whom it is for: exactly one of the three.
+    /// The recipients, in exactly one of the three fields.
     package struct Target: Codable, Hashable, Sendable {
         package var userIds: [String]?
-        /// The clients' own ids of theirs.
         package var deviceIds: [String]?
         package var topic: String?
 
@@ -61,12 +60,11 @@ package struct NotificationDraft: Codable, Hashable, Sendable {
     }
 }
 
-/// How far a notification of a server has come.
+/// The progress of a server's notification.
 package struct NotificationReport: Codable, Hashable, Sendable {
     package enum State: String, Codable, Sendable {
-        /// Its time has not come.
         case scheduled
-        /// It is being told, or waits for a push service.
+        /// Push is still resolving recipients, or notifications wait for a provider.
         case sending
         case done
         case cancelled
@@ -76,17 +74,17 @@ package struct NotificationReport: Codable, Hashable, Sendable {
     package var state: State
     package var createdAt: Date
     package var sendAt: Date?
-    /// How many people it was decided for.
+    /// The number of users that push has decided about.
     package var people: Int
-    /// Of these, whom the rules left out.
+    /// The part of `people` that the rules excluded.
     package var withheld: Int
-    /// Of these, for whom it waits for the end of quiet hours.
+    /// The part of `people` that waits for the end of quiet hours.
     package var held: Int
-    /// How many devices it was for.
+    /// The number of devices that push queued the notification for.
     package var devices: Int
-    /// Of these, those that a push service took it for.
+    /// The part of `devices` for which a provider accepted the notification.
     package var sent: Int
-    /// Of these, those that it did not reach: the log says why.
+    /// The part of `devices` that the notification did not reach; the log has the reasons.
     package var failed: Int
 
     package init(

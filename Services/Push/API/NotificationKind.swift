@@ -1,19 +1,16 @@
 import Wire
 
-/// What a notification is about, so that everybody can say which ones he wants.
+/// The category of a notification, by which users turn notifications on and off.
 package enum NotificationKind: String, Codable, CaseIterable, Sendable {
-    /// Somebody said something in a conversation.
     case message
     case like
     case comment
     case follow
-    /// A favourite goes live.
     case broadcast
-    /// Something changed on a network that is linked.
     case social
-    /// What an application's own server, or an administrator, has to say.
+    /// A notification from the application's server or an administrator.
     case server
 
-    /// Those that can be turned off one by one: all but what the application itself says.
+    /// The kinds that a user can turn off: all except `server`.
     package static let optional = allCases.filter { $0 != .server }
 }

@@ -1,14 +1,14 @@
 import Wire
 
-/// The text that a notification tells was deleted or edited.
+/// An event: the content that a notification shows was deleted or edited.
 ///
-/// Push removes the text of every such notification from its tables, and with it from the log and the export. After a
-/// deletion it does not send those that are still waiting; after an edit it sends them with their title alone.
+/// Push removes the text from its tables, and so from the log and the export. After a deletion, push cancels pending
+/// notifications; after an edit, it sends them with the title only.
 package struct NotificationRecalled: EventContent, Hashable {
     package static let type = "notification.recalled"
 
     package var applicationId: String
-    /// The id of a notification; it stands for all whose ids begin with it and a colon, too.
+    /// The id of a notification; it also matches all ids that begin with it and a colon.
     package var notificationId: String
     package var isDeleted: Bool
 

@@ -1,47 +1,40 @@
 package import Foundation
 import Wire
 
-/// What became of a notification for somebody, or for one of his devices, and why.
+/// A log entry: the outcome of a notification for a user, or for one device, and the reason.
 package struct NotificationRecord: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "entries"
 
     package enum Outcome: String, Codable, CaseIterable, Sendable {
-        /// For a device, on its way.
         case waiting
-        /// A push service took it; whether the device showed it, only the device knows.
+        /// A provider accepted the notification; only the device knows whether it showed it.
         case sent
-        /// The rules said no.
         case withheld
-        /// Kept until `until`, and decided anew then.
+        /// The notification waits until `until`; push decides again then.
         case held
-        /// A newer one took its place.
         case replaced
-        /// Its time was over before it could be sent.
         case expired
-        /// It cannot be sent to the device.
         case failed
-        /// Its sender took it back.
         case cancelled
     }
 
-    /// Grows with time.
+    /// Increases with time.
     package var id: Int64
-    /// The sender's own.
     package var notificationId: String
     package var kind: NotificationKind
     package var title: String?
-    /// What it was about, as a conversation's token or a broadcaster.
+    /// The subject, such as a conversation's token or a broadcaster.
     package var about: String?
     package var outcome: Outcome
-    /// Why, in one word: `cooldown`, `quiet_hours`, `BadDeviceToken`.
+    /// A reason code, such as `cooldown`, `quiet_hours` or `BadDeviceToken`.
     package var reason: String?
     package var at: Date
-    /// With `held`.
+    /// The end of quiet hours; only with `held`.
     package var until: Date?
-    /// The client's own id of the device; none where it was decided for the person.
+    /// The client's own device id; nil for a decision about the user.
     package var deviceId: String?
     package var platform: DevicePlatform?
-    /// How often a push service was asked.
+    /// The number of requests to the provider.
     package var attempts: Int?
 
     package init(

@@ -1,39 +1,37 @@
 package import Wire
 
-/// What a service of the suite has to tell some people.
+/// A notification that another service sends to users.
 package struct NotificationRequest: Codable, Hashable, Sendable {
-    /// How many people one request may name.
     package static let maximumRecipients = 1_000
 
-    /// The sender's own, at most 200 bytes: a second request of the same id within the application does nothing.
+    /// At most 200 bytes; a second request with the same id in the application has no effect.
     package var id: String
     package var applicationId: String
     package var kind: NotificationKind
     package var recipients: [Recipient]
     package var title: String?
-    /// The title on Android, instead of `title`; no other platform shows it.
+    /// The title on Android in place of `title`; other platforms ignore it.
     package var androidTitle: String?
     package var body: String?
-    /// Texts of the message catalogues, in place of `title` and `body`, which are sent where push does not know the key.
+    /// Texts from the message catalogues; for an unknown key, push sends `title` or `body`.
     package var titleMessage: NotificationText?
     package var bodyMessage: NotificationText?
-    /// A JSON object, which the app gets as it is.
+    /// A JSON object that the app receives unchanged.
     package var data: JSONValue?
     /// One of `NotificationSound.names`.
     package var sound: String?
-    /// An address of `https:`.
+    /// An `https` URL.
     package var image: String?
     package var badge: NotificationBadge?
-    /// At most 64 bytes: a newer one takes the place of one that is not sent yet, and of one that is shown.
+    /// At most 64 bytes; a newer notification with the same key replaces a pending one and one on the screen.
     package var collapseKey: String?
-    /// Seconds, after which it is of no use any more.
+    /// The lifetime in seconds, limited to 1...2,419,200; nil for the maximum.
     package var ttl: Int?
     package var priority: NotificationPriority?
-    /// What quiet hours keep but the newest of, as a conversation's token.
+    /// The subject, such as a conversation's token; quiet hours hold only the newest notification of a subject.
     package var about: String?
-    /// Whom its words name, by userId: where one of them is deleted, the words go.
+    /// The ids of users in the text; push removes the text when one of these users is deleted.
     package var mentions: [String]?
-    /// Users who are not notified, for the log alone.
     package var withheld: [Withheld]?
 
     package init(
@@ -78,11 +76,10 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         self.withheld = withheld
     }
 
-    /// Users whom the sender of the request leaves out for one reason.
+    /// Users that the sender excludes for one reason.
     ///
-    /// They are no recipients, so that a release of push without this field does not notify them.
+    /// They are not in `recipients`, so that a release of push without this field does not notify them.
     package struct Withheld: Codable, Hashable, Sendable {
-        /// The reason of users who turned the notifications of a conversation off.
         package static let conversationMuted = "conversation_muted"
 
         package var reason: String
@@ -94,12 +91,12 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
         }
     }
 
-    /// Somebody who is to be told, on all of his devices but some.
+    /// A user to notify on all devices, with exceptions.
     package struct Recipient: Codable, Hashable, Sendable {
         package var userId: String
-        /// Devices that know already, by the client's own id of theirs or that of their session.
+        /// Devices to skip, by the client's own device id or by session id.
         package var exceptDeviceIds: [String]?
-        /// Instead of the request's.
+        /// In place of the request's badge.
         package var badge: NotificationBadge?
 
         package init(userId: String, exceptDeviceIds: [String]? = nil, badge: NotificationBadge? = nil) {
@@ -110,12 +107,10 @@ package struct NotificationRequest: Codable, Hashable, Sendable {
     }
 }
 
-/// What becomes of the number on an app's icon.
+/// A change of the number on an app's icon.
 package enum NotificationBadge: Hashable, Sendable {
-    /// What is accepted as a number.
     package static let range: ClosedRange<Int64> = 0...1_000_000
 
-    /// One more than before, on each device.
     case increment
     case number(Int64)
 }
@@ -123,7 +118,6 @@ package enum NotificationBadge: Hashable, Sendable {
 extension NotificationBadge: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // What is no number must be the word.
         if let number = try? container.decode(Int64.self) {
             guard Self.range.contains(number) else { throw Self.malformed(container) }
             self = .number(number)
@@ -142,25 +136,27 @@ extension NotificationBadge: Codable {
     }
 
     private static func malformed(_ container: any SingleValueDecodingContainer) -> DecodingError {
-        DecodingError.dataCorruptedError(in: container, debugDescription: "neither \"increment\" nor 0 to 1,000,000")
+        DecodingError.dataCorruptedError(
+            in: container,
+            debugDescription: "must be \"increment\" or a number from 0 to 1,000,000"
+        )
     }
 }
 
-/// How soon a notification must be there, at the cost of the phone's battery.
+/// The urgency of a notification; a higher urgency costs the device more battery.
 package enum NotificationPriority: String, Codable, CaseIterable, Sendable {
-    /// At once.
     case high
-    /// When the phone is awake.
+    /// The provider may delay the notification to save power.
     case normal
-    /// When it suits.
+    /// The device receives the notification when it is awake anyway.
     case low
 }
 
-/// That notifications are on disk.
+/// The response to `POST /internal/notifications`, sent after push stored the notifications.
 package struct NotificationsAccepted: Codable, Hashable, Sendable {
-    /// New ones.
+    /// The number of new notifications.
     package var taken: Int
-    /// Those that had been taken before.
+    /// The number of notifications that push already had.
     package var known: Int
 
     package init(taken: Int, known: Int) {

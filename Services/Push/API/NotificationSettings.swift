@@ -1,13 +1,12 @@
 package import Wire
 
-/// What somebody wants to be notified of, and when: everything at any time, until he says otherwise.
+/// A user's choice of notifications and times; by default everything at any time.
 package struct NotificationSettings: Hashable, Sendable {
-    /// Off: nothing is sent at all.
+    /// False to receive no alert at all.
     package var enabled: Bool
     package var quietHours: QuietHours?
-    /// Folded names, in order; what happens in these notifies nobody who lists them.
+    /// Case-folded names in order; streams in these communities do not notify the user.
     package var disabledCommunities: [String]
-    /// Each optional kind, and whether it is on.
     package var kinds: [NotificationKind: Bool]
 
     package init(
@@ -36,7 +35,7 @@ extension NotificationSettings: Codable {
         kinds = try container.decode(KindSwitches.self, forKey: .kinds).values
     }
 
-    // Written out for the null, which clients may rely on.
+    // Clients may rely on `quietHours: null`, which synthesized code would omit.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(enabled, forKey: .enabled)
@@ -46,12 +45,12 @@ extension NotificationSettings: Codable {
     }
 }
 
-/// When nothing is to ring: what is for then waits until it is over.
+/// The daily time without alerts; notifications wait until its end.
 package struct QuietHours: Codable, Hashable, Sendable {
-    /// `HH:MM` in the time zone; `start` may come after `end`: across midnight.
+    /// `HH:MM` in the time zone; a `start` after `end` crosses midnight.
     package var start: String
     package var end: String
-    /// A name of IANA's, such as `Europe/Berlin`, by whose clock changes both go.
+    /// An IANA name such as `Europe/Berlin`; `start` and `end` follow its clock changes.
     package var timeZone: String
 
     package init(start: String, end: String, timeZone: String) {
@@ -61,7 +60,7 @@ package struct QuietHours: Codable, Hashable, Sendable {
     }
 }
 
-/// `PUT /notification-settings`: only what is named changes, and only the kinds that are named.
+/// The body of `PUT /notification-settings`; absent fields and absent kinds stay unchanged.
 package struct NotificationSettingsChanges: Sendable {
     package var enabled: Bool?
     package var quietHours: Change<QuietHours>
@@ -101,7 +100,7 @@ extension NotificationSettingsChanges: Codable {
     }
 }
 
-/// `kinds` on the wire: an object of names.
+/// The JSON form of `kinds`: an object from kind to true or false.
 private struct KindSwitches: Codable {
     let values: [NotificationKind: Bool]
 
@@ -113,8 +112,8 @@ private struct KindSwitches: Codable {
         values = try Dictionary(
             uniqueKeysWithValues: named.map { name, isOn in
                 guard let kind = NotificationKind(rawValue: name), NotificationKind.optional.contains(kind) else {
-                    let known = NotificationKind.optional.map(\.rawValue).joined(separator: ", ")
-                    let message = "there is no such kind to turn on or off; there are \(known)"
+                    let names = NotificationKind.optional.map(\.rawValue).joined(separator: ", ")
+                    let message = "unknown notification kind; use one of \(names)"
                     throw APIError.invalid("kinds.\(name)", message, code: "unknown_kind")
                 }
                 return (kind, isOn)

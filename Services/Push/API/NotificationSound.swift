@@ -1,6 +1,6 @@
-/// The sounds that apps have with them.
+/// The sounds that apps contain.
 ///
-/// They are the tones of the RPAN app (reference of seed rpan); a name is without what the file is called beside it.
+/// They are the tones of the RPAN app (reference of seed rpan). A name is the distinctive part of the file name.
 package enum NotificationSound {
     package static let names: Set<String> = [
         "chord", "classy", "clear", "confirmed", "done", "enter", "finale", "glassy", "hello", "mind-you", "news",
@@ -8,12 +8,11 @@ package enum NotificationSound {
         "well-done", "whistle",
     ]
 
-    /// What is heard where nobody has chosen.
     package static let standard = "chord"
 
-    /// The sound of this name; nil where there is none.
+    /// Returns the sound with this name; nil for an unknown name.
     ///
-    /// Older apps call the standard one `default`.
+    /// Older apps call the default sound `default`.
     package static func named(_ name: String) -> String? {
         if name == "default" { return standard }
         return names.contains(name) ? name : nil

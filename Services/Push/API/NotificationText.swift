@@ -1,8 +1,7 @@
 import Wire
 
-/// A text of push's message catalogues, which push renders in the language of each device.
+/// A text from push's message catalogues; push renders it in the language of each device.
 package struct NotificationText: Codable, Hashable, Sendable {
-    /// A value that takes the place of a placeholder.
     package enum Argument: Hashable, Sendable {
         case text(String)
         case number(Int64)
@@ -10,9 +9,8 @@ package struct NotificationText: Codable, Hashable, Sendable {
         case message(String)
     }
 
-    /// The key of the message, for example `like.one`; docs/languages.md lists all.
+    /// The key of the message, for example `like.one`; docs/languages.md lists all keys.
     package var key: String
-    /// A value for each placeholder of the message.
     package var arguments: [String: Argument]
 
     package init(_ key: String, _ arguments: [String: Argument] = [:]) {
@@ -21,7 +19,7 @@ package struct NotificationText: Codable, Hashable, Sendable {
     }
 }
 
-/// A string, a whole number, or `{"message": key}`.
+/// The JSON form: a string, a whole number, or `{"message": key}`.
 extension NotificationText.Argument: Codable {
     private struct Reference: Codable {
         var message: String

@@ -1,7 +1,9 @@
 package import ServiceClient
 package import Wire
 
-/// What somebody signed in can ask of push about himself; the `ServiceClient` carries his credential.
+/// A client for the signed-in user's own devices, settings and subscriptions.
+///
+/// The `ServiceClient` carries the user's credential.
 package struct PreferencesClient: Sendable {
     private let service: ServiceClient
 
@@ -73,7 +75,9 @@ package struct PreferencesClient: Sendable {
     }
 }
 
-/// What another service tells push of somebody's favourites; the `ServiceClient` carries its service token.
+/// A client for a service that imports a user's favourites.
+///
+/// The `ServiceClient` carries the service token.
 package struct SubscriptionsClient: Sendable {
     private let service: ServiceClient
 
@@ -81,7 +85,7 @@ package struct SubscriptionsClient: Sendable {
         self.service = service
     }
 
-    /// Makes favourites of these, but for those that are, and those that somebody has removed; no setting is reset.
+    /// Adds favourites, except those that the user has or once removed; existing favourites stay unchanged.
     package func add(
         _ broadcasters: [SubscriptionImport.Broadcaster],
         to user: User.ID

@@ -1,15 +1,14 @@
 package import Foundation
 import Wire
 
-/// How push stands, for the operator.
+/// The state of push's queues, for the operator.
 package struct QueueReport: Codable, Hashable, Sendable {
-    /// What waits for one push service, of one application.
+    /// The notifications of one application that wait for one provider.
     package struct ProviderQueue: Codable, Hashable, Sendable {
         package var applicationId: String
-        /// `apns-production`, `apns-sandbox`, `fcm`, or the address of a browser's push service.
+        /// `apns-production`, `apns-sandbox`, `fcm`, or the origin of a browser's push service.
         package var service: String
         package var waiting: Int
-        /// Since when the oldest waits.
         package var oldest: Date?
         package var circuit: Circuit?
 
@@ -22,15 +21,14 @@ package struct QueueReport: Codable, Hashable, Sendable {
         }
     }
 
-    /// That nothing is sent to a push service for the time being.
+    /// The circuit breaker of one provider; push sends nothing while it is open.
     package struct Circuit: Codable, Hashable, Sendable {
         package var isOpen: Bool
-        /// What the push service said last.
+        /// The provider's last error.
         package var reason: String?
-        /// How often in a row it failed.
         package var failures: Int
         package var openedAt: Date?
-        /// When it is tried again.
+        /// The time of the next probe.
         package var retryAt: Date?
 
         package init(isOpen: Bool, reason: String?, failures: Int, openedAt: Date?, retryAt: Date?) {
@@ -43,11 +41,10 @@ package struct QueueReport: Codable, Hashable, Sendable {
     }
 
     package var queues: [ProviderQueue]
-    /// Notifications of which it is not decided yet for whom they are, those for a later time among them.
+    /// Notifications with undecided recipients, including scheduled notifications.
     package var undecided: Int
-    /// For people whose quiet hours it is.
+    /// Notifications that wait for the end of quiet hours.
     package var held: Int
-    /// What could not be sent and waits for the operator's word.
     package var failures: Int
 
     package init(queues: [ProviderQueue], undecided: Int, held: Int, failures: Int) {
@@ -58,7 +55,7 @@ package struct QueueReport: Codable, Hashable, Sendable {
     }
 }
 
-/// A notification for a device that its push service will not take as it is.
+/// A notification that a provider rejected for a device, or that ran out of attempts.
 package struct PushFailure: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "failures"
 
@@ -95,12 +92,11 @@ package struct PushFailure: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// Which failures are meant: those that fit all that is said, at least one thing.
+/// The failures that match all given fields, of which at least one is required.
 package struct PushFailureSelection: Codable, Hashable, Sendable {
     package var ids: [Int64]?
     package var applicationId: String?
     package var reason: String?
-    /// Every one.
     package var all: Bool?
 
     package init(ids: [Int64]? = nil, applicationId: String? = nil, reason: String? = nil, all: Bool? = nil) {
@@ -111,7 +107,6 @@ package struct PushFailureSelection: Codable, Hashable, Sendable {
     }
 }
 
-/// How many there were of what was asked to be done.
 package struct PushFailuresChanged: Codable, Hashable, Sendable {
     package var count: Int
 

@@ -1,18 +1,18 @@
 package import Wire
 
-/// A favourite: a broadcaster whose going live somebody wants to hear of, and how.
+/// A favourite: a broadcaster whose live streams notify the user.
 package struct Subscription: Codable, Hashable, Sendable, PageItem {
     package static let pluralName = "subscriptions"
 
-    /// As it was written first; names are compared by their case folding.
+    /// The name as first written; push compares names by case folding.
     package var broadcaster: String
-    /// Off: kept, but silent.
+    /// False to keep the favourite but receive no notification.
     package var notify: Bool
-    /// At most one notification about this broadcaster within four hours.
+    /// True to receive at most one notification about this broadcaster in `PUSH_BROADCAST_COOLDOWN_SECONDS` (4 hours).
     package var cooldown: Bool
     /// One of `NotificationSound.names`.
     package var sound: String
-    /// Folded names, in order; from these the broadcaster's streams notify nobody who lists them.
+    /// Case-folded names in order; the broadcaster's streams in these communities do not notify the user.
     package var disabledCommunities: [String]
     package var iconUrl: String?
 
@@ -33,7 +33,9 @@ package struct Subscription: Codable, Hashable, Sendable, PageItem {
     }
 }
 
-/// `PUT /subscriptions/{broadcaster}`: only what is named changes; what is new is as `Subscription` begins.
+/// The body of `PUT /subscriptions/{broadcaster}`.
+///
+/// Absent fields stay unchanged; a new favourite has the defaults of `Subscription`.
 package struct SubscriptionChanges: Sendable {
     package var notify: Bool?
     package var cooldown: Bool?
@@ -78,16 +80,17 @@ extension SubscriptionChanges: Codable {
     }
 }
 
-/// The answer to taking away what may not have been there.
+/// The response to `DELETE /subscriptions/{broadcaster}`, even if there was no such favourite.
 package struct SubscriptionRemoval: Codable, Hashable, Sendable {
     package var success: Bool
 
     package init() { success = true }
 }
 
-/// What another service found that somebody follows; it becomes a favourite unless it is one, or was one once.
+/// The broadcasters that a user follows on a network.
+///
+/// Each becomes a favourite, unless the user has or once removed it.
 package struct SubscriptionImport: Codable, Hashable, Sendable {
-    /// The most that one request may carry.
     package static let maximum = 1_000
 
     package var applicationId: String
@@ -111,7 +114,6 @@ package struct SubscriptionImport: Codable, Hashable, Sendable {
     }
 }
 
-/// Those of an import that are favourites now and were none before.
 package struct ImportedSubscriptions: Codable, Hashable, Sendable {
     package var added: [String]
 

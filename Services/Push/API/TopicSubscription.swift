@@ -1,4 +1,4 @@
-/// Whether somebody hears what his application's server says about a topic.
+/// A user's subscription to a topic, to which the application's server sends notifications.
 package struct TopicSubscription: Codable, Hashable, Sendable {
     package var topic: String
     package var subscribed: Bool

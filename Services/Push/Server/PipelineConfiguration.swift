@@ -2,20 +2,19 @@ import Configuration
 import Foundation
 import ServiceHost
 
-/// The settings of a notification's way from who has something to say to the push services.
 struct PipelineConfiguration: Sendable {
-    /// `PUSH_IN_FLIGHT_MAX` (4,000): how many notifications one instance has on their way at once, to all push services.
+    /// `PUSH_IN_FLIGHT_MAX` (4,000): the maximum number of notifications that one instance sends concurrently.
     var maximumInFlight = 4_000
-    /// `PUSH_IN_FLIGHT_PER_PROVIDER_MAX` (1,000): to one push service for one application.
+    /// `PUSH_IN_FLIGHT_PER_PROVIDER_MAX` (1,000): the maximum for one provider and one application.
     var maximumInFlightPerProvider = 1_000
-    /// `PUSH_ATTEMPTS_MAX` (20): sent so often without success, a notification waits for the operator.
+    /// `PUSH_ATTEMPTS_MAX` (20): the number of attempts after which a notification waits for the operator.
     var maximumAttempts = 20
-    /// `PUSH_BROADCAST_COOLDOWN_SECONDS` (14,400): how long a broadcaster is kept from who wants to hear less of him, from
-    /// when a push service last took something about him.
+    /// `PUSH_BROADCAST_COOLDOWN_SECONDS` (14,400): the minimum time between two accepted notifications about a
+    /// broadcaster, for users with that option.
     var cooldown: TimeInterval = 14_400
-    /// `PUSH_BROADCAST_TTL_SECONDS` (86,400): how long the word of a broadcast is worth sending.
+    /// `PUSH_BROADCAST_TTL_SECONDS` (86,400): the lifetime of a notification about a live stream.
     var broadcastLifetime: TimeInterval = 86_400
-    /// `PUSH_LOG_RETENTION_DAYS` (30): how long it can be asked what became of a notification.
+    /// `PUSH_LOG_RETENTION_DAYS` (30): the time for which the log and the failures are kept.
     var logDays = 30
 
     init() {}

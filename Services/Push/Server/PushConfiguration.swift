@@ -4,59 +4,58 @@ import NetworkGuard
 import PushProviders
 import ServiceHost
 
-/// The settings that only push has: how it reaches Apple, Google and browsers, and as whom.
+/// The settings of providers and devices.
 ///
-/// The credentials are the deployment's own; they serve every application that has none of its own. Without those of a
-/// provider, what is meant for its devices waits, and the log says so.
+/// The credentials are the deployment's own. They serve every application without its own credentials. Without
+/// credentials for a provider, its notifications wait, and push logs an error.
 struct PushConfiguration: Sendable {
-    /// What Apple knows the deployment by.
     struct APNsCredentials: Sendable {
-        /// `APNS_KEY`: the token-signing key of the developer account (`AuthKey_….p8`), PEM.
+        /// `APNS_KEY`: the token-signing key of the developer account (`AuthKey_….p8`), in PEM.
         var key: String
-        /// `APNS_KEY_ID`, `APNS_TEAM_ID`: ten characters each, as the developer account shows them.
+        /// `APNS_KEY_ID`, `APNS_TEAM_ID`: ten characters each, from the developer account.
         var keyID: String
         var teamID: String
         /// `APNS_TOPIC`: the app's bundle id.
         var topic: String
     }
 
-    /// Nil where nothing of Apple's is set.
     var apns: APNsCredentials?
     /// `APNS_URL` (`https://api.push.apple.com`): for devices of platform `ios_production`.
     var apnsURL = "https://api.push.apple.com"
-    /// `APNS_SANDBOX_URL` (`https://api.sandbox.push.apple.com`): for those of `ios_sandbox`.
+    /// `APNS_SANDBOX_URL` (`https://api.sandbox.push.apple.com`): for devices of platform `ios_sandbox`.
     var apnsSandboxURL = "https://api.sandbox.push.apple.com"
 
-    /// `FCM_SERVICE_ACCOUNT`: the account's JSON; nil where it is not set.
+    /// `FCM_SERVICE_ACCOUNT`: the account's JSON; nil if it is not set.
     var fcmServiceAccount: String?
     /// `FCM_URL` (`https://fcm.googleapis.com`).
     var fcmURL = "https://fcm.googleapis.com"
-    /// `FCM_TOKEN_URL` (`https://oauth2.googleapis.com/token`): where the account's access tokens come from.
+    /// `FCM_TOKEN_URL` (`https://oauth2.googleapis.com/token`): issues the account's access tokens.
     var fcmTokenURL = "https://oauth2.googleapis.com/token"
 
-    /// `VAPID_PRIVATE_KEY`: what browsers' push services know us by, PEM or 32 bytes in base64url; nil where it is not set.
+    /// `VAPID_PRIVATE_KEY`: the key for Web Push, as PEM or 32 bytes in base64url; nil if it is not set.
     ///
-    /// With another key every subscription of a browser has to be made anew.
+    /// Browsers bind a subscription to the key, so a new key invalidates all subscriptions.
     var vapidKey: VAPIDKey?
-    /// `VAPID_SUBJECT` (`PUBLIC_URL` where that is https): where a push service reaches who runs this, as `mailto:` or
-    /// `https:`.
+    /// `VAPID_SUBJECT` (an https `PUBLIC_URL`): the operator's contact for push services, `mailto:` or `https:`.
     var vapidSubject = "mailto:nobody@localhost"
 
-    /// `TRUSTED_CA`: certificates of authorities that are trusted beside the machine's, PEM.
+    /// `TRUSTED_CA`: certificate authorities in PEM that are trusted in addition to the system's.
     var trustedCA: String?
-    /// `ALLOWED_PRIVATE_HOSTS`: where else than at public addresses browsers' push services may be.
+    /// `ALLOWED_PRIVATE_HOSTS`: the hosts at private addresses that may be browsers' push services.
     var addressGuard = AddressGuard()
 
     /// `MESSAGES_PATH` (none): the operator's folder of message catalogues.
     var messagesPath: String?
 
-    /// `PUSH_DEVICES_PER_USER_MAX` (50): how many devices of one user are known; one more, and the one seen longest ago goes.
+    /// `PUSH_DEVICES_PER_USER_MAX` (50): the maximum number of devices per user; one more removes the one seen longest
+    /// ago.
     var maximumDevicesPerUser = 50
-    /// `PUSH_DEVICE_RETENTION_DAYS` (270): how long an Android device is known that is not heard of, as Google forgets it then.
+    /// `PUSH_DEVICE_RETENTION_DAYS` (270): the days after which an unseen FCM device is deleted; Google's tokens expire
+    /// then too.
     var deviceDays = 270
-    /// `PUSH_SUBSCRIPTIONS_PER_USER_MAX` (5,000): how many broadcasters one user may follow, before 422.
+    /// `PUSH_SUBSCRIPTIONS_PER_USER_MAX` (5,000): the maximum number of favourites per user, before error 422.
     var maximumSubscriptionsPerUser = 5_000
-    /// `PUSH_TOPICS_PER_USER_MAX` (1,000): how many topics, likewise.
+    /// `PUSH_TOPICS_PER_USER_MAX` (1,000): the maximum number of topics per user, before error 422.
     var maximumTopicsPerUser = 1_000
 
     init(_ configuration: ConfigReader) throws {
@@ -81,7 +80,6 @@ struct PushConfiguration: Sendable {
         maximumTopicsPerUser = try configuration.number("PUSH_TOPICS_PER_USER_MAX", default: 1_000, in: 1...1_000_000)
     }
 
-    /// All four or none of them.
     private static func apns(_ configuration: ConfigReader) throws -> APNsCredentials? {
         let key = try configuration.key("APNS_KEY")
         let others = [
@@ -91,7 +89,8 @@ struct PushConfiguration: Sendable {
         let values = [("APNS_KEY", key)] + others
         guard values.contains(where: { $0.1 != nil }) else { return nil }
         if let missing = values.first(where: { $0.1 == nil }) {
-            throw SettingError(missing.0, "is not set, and others of Apple's are: it takes all four")
+            let names = values.map(\.0).joined(separator: ", ")
+            throw SettingError(missing.0, "is not set; set all of \(names), or none of them")
         }
         let set = values.compactMap(\.1)
         return APNsCredentials(key: set[0], keyID: set[1], teamID: set[2], topic: set[3])
@@ -99,10 +98,10 @@ struct PushConfiguration: Sendable {
 
     private static func vapidKey(_ configuration: ConfigReader) throws -> VAPIDKey? {
         guard let text = configuration.text("VAPID_PRIVATE_KEY") else { return nil }
-        // Silence: what is no key itself is the path of one.
+        // A value that is not a key itself is the path of a key file.
         if let key = try? VAPIDKey(text) { return key }
-        guard let kept = try configuration.key("VAPID_PRIVATE_KEY"), let key = try? VAPIDKey(kept) else {
-            throw SettingError("VAPID_PRIVATE_KEY", "holds no P-256 private key, in PEM or as 32 bytes in base64url")
+        guard let content = try configuration.key("VAPID_PRIVATE_KEY"), let key = try? VAPIDKey(content) else {
+            throw SettingError("VAPID_PRIVATE_KEY", "must be a P-256 private key, as PEM or 32 bytes in base64url")
         }
         return key
     }

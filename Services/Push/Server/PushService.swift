@@ -7,7 +7,7 @@ package import ServiceHost
 package import ServiceLifecycle
 import Wire
 
-/// Push: which devices there are, who wants to be notified of what, and what is sent to whom.
+/// The service that keeps devices and settings and sends notifications to users.
 package struct PushService: SuiteService {
     package static let name = "push"
     package static let defaultPort = 8085
@@ -59,7 +59,7 @@ package struct PushService: SuiteService {
         let auth = AuthClient(try resources.peers.client("auth"))
         providers = Providers(
             own: own.credentials,
-            // Roost's own people are the deployment's.
+            // Roost's own users have the deployment's credentials.
             fetch: { application in
                 guard application != RoostApplication.id else { return [:] }
                 return try await ProviderCredentials.all(auth.pushCredentials(of: application))
@@ -99,7 +99,7 @@ package struct PushService: SuiteService {
         )
         .addHandlers(to: EventConsumer(database: database, logger: logger, now: now))
         let pruning = DevicePruning(database: database, days: own.deviceDays, now: now)
-        // Stopped the other way round: what is being sent still needs its push service.
+        // Services stop in reverse order, because notifications in flight need their provider.
         backgroundServices =
             [
                 providers,

@@ -3,18 +3,17 @@ import Foundation
 import LocalPostgres
 import Postgres
 
-/// `pg_dump` and `pg_restore`, of a version that fits.
 struct ArchiveTool: Sendable {
     private let path: String
     let majorVersion: Int
     private let limit: Duration
 
-    /// The `pg_dump` for a server of this version: it refuses one that is newer than itself.
+    /// Returns the `pg_dump` for a server of this version; `pg_dump` rejects servers that are newer than itself.
     static func dump(server version: Int, limit: Duration) throws -> ArchiveTool {
         try ArchiveTool("pg_dump", notOlderThan: version, limit: limit)
     }
 
-    /// The `pg_restore` for what a `pg_dump` of this version has written.
+    /// Returns the `pg_restore` for archives that a `pg_dump` of this version has written.
     static func restore(writtenBy version: Int, limit: Duration) throws -> ArchiveTool {
         try ArchiveTool("pg_restore", notOlderThan: version, limit: limit)
     }
@@ -26,18 +25,18 @@ struct ArchiveTool: Sendable {
         self.limit = limit
     }
 
-    /// Writes one schema as it is in a snapshot that another session holds open.
     func dump(_ schema: String, of url: String, in snapshot: String, to file: String) async throws {
         let arguments = [
             "--format=custom", "--schema=\(Self.pattern(schema))", "--snapshot=\(snapshot)", "--no-password",
-            // A migration that holds a table is waited for, but not for ever.
+            // `pg_dump` waits for a migration that locks a table, but not without limit.
             "--lock-wait-timeout=60s", "--file=\(file)",
         ]
         try await run(arguments, at: url, to: "pg_dump of \(schema)")
     }
 
-    /// Writes everything that is inside of a schema into one of the same name, all of it or nothing; it becomes the
-    /// property of the URL's user.
+    /// Restores the content of a schema into a schema of the same name, in one transaction.
+    ///
+    /// The user of the URL becomes the owner.
     func restore(_ schema: String, from file: String, into url: String) async throws {
         let arguments = [
             "--schema=\(schema)", "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error",
@@ -50,10 +49,10 @@ struct ArchiveTool: Sendable {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
         environment.merge(try PostgresConfiguration(url: url).environment) { $1 }
         environment["PGCONNECT_TIMEOUT"] = environment["PGCONNECT_TIMEOUT"] ?? "10"
-        // Its words are looked for in no other language, and told to a person as they are.
+        // The operator reads the output as it is, so it is always in English.
         environment["LC_ALL"] = "C.UTF-8"
         var command = ProcessCommand(path, arguments, environment: environment)
-        // Ctrl-C at the terminal is for it as well.
+        // Ctrl-C at the terminal must also reach the tool.
         command.leadsGroup = false
         let (status, output) = try await command.run(within: limit)
         try Task.checkCancellation()
@@ -63,6 +62,6 @@ struct ArchiveTool: Sendable {
         }
     }
 
-    /// A name as `pg_dump` takes it in a pattern: in double quotes it stands for itself.
+    /// Returns a name as a `pg_dump` pattern; double quotes make it literal.
     private static func pattern(_ name: String) -> String { PostgresQuery.quoted(identifier: name) }
 }

@@ -2,19 +2,18 @@ import Foundation
 import Logging
 import Wire
 
-/// Takes backups: every schema at one moment of its database, with nobody stopped and nobody kept waiting.
+/// Creates backups: every schema at one moment of its database, without stopping or delaying the services.
 struct Backup: Sendable {
-    /// As whom each schema is read, by its name.
+    /// The connection URL for each schema, by schema name.
     let databases: [String: String]
-    /// Where uploads are, if they are in a folder.
     let uploads: String?
-    /// How long one step may take.
+    /// The time limit of one step.
     let limit: Duration
     let logger: Logger
     let report: @Sendable (String) -> Void
 
-    /// Writes everything into a draft and gives it its name.
-    func take(into draft: BackupDraft) async throws -> BackupManifest {
+    /// Writes the backup into a draft and gives the draft its final name.
+    func create(in draft: BackupDraft) async throws -> BackupManifest {
         do {
             let manifest = try await write(draft)
             try Task.checkCancellation()
@@ -31,8 +30,8 @@ struct Backup: Sendable {
         guard let uploads, !fileServices.isEmpty else {
             return BackupManifest(takenAt: Timestamp.string(from: Date()), schemas: try await dump(into: draft))
         }
-        // The database first, the files after it: what the database knows of is in the backup, since from before its
-        // moment to the end of the copying nothing is deleted.
+        // The database is dumped before the files are copied, and no file is deleted meanwhile. The backup therefore
+        // contains every file that the database refers to.
         return try await UploadFolder.withoutDeletions(in: fileServices, limit: limit, logger: logger) {
             let takenAt = Timestamp.string(from: Date())
             let schemas = try await dump(into: draft)
@@ -42,7 +41,7 @@ struct Backup: Sendable {
         }
     }
 
-    /// Schemas of one database are dumped from one snapshot.
+    /// Dumps the schemas; the schemas of one database share one snapshot.
     private func dump(into draft: BackupDraft) async throws -> [BackedUpSchema] {
         var schemas: [BackedUpSchema] = []
         for (url, names) in Dictionary(grouping: databases.keys.sorted(), by: { databases[$0] ?? "" }) {
@@ -58,12 +57,12 @@ struct Backup: Sendable {
             }
         }
         guard !schemas.isEmpty else {
-            throw Workspace.Problem("there is nothing to back up: no service has made a table yet")
+            throw Workspace.Problem("there is nothing to back up: no service has created a table yet")
         }
         return schemas.sorted { $0.name < $1.name }
     }
 
-    /// A schema without tables belongs to a service that has never run, and is left out.
+    /// Dumps one schema; returns nil for a schema without tables, whose service has never run.
     private nonisolated(nonsending) func dump(
         _ name: String,
         of url: String,

@@ -2,40 +2,37 @@ import ChildProcesses
 import Foundation
 import Glibc
 
-/// A backup that is being written: beside its final place and under another name, until it is whole.
+/// A backup in progress, in a separate folder beside its destination until it is complete.
 struct BackupDraft: Sendable {
-    /// Where it will be.
     let destination: String
-    /// Where it is.
     let folder: String
 
-    /// Begins a backup at a path that is free, or in a folder that is there, under a name made of the time.
+    /// Starts a backup at a free path, or inside an existing folder under a name that contains the time.
     init(at path: String, now: Date = Date()) throws {
         var destination = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: destination, isDirectory: &isFolder) {
             guard isFolder.boolValue else {
-                throw Workspace.Problem("\(destination) is there already; a backup does not overwrite anything")
+                throw Workspace.Problem("\(destination) already exists; a backup does not overwrite files")
             }
             destination += "/roost-\(Self.stamp(now))"
         }
         let url = URL(filePath: destination)
         let parent = url.deletingLastPathComponent().path(percentEncoded: false)
         guard let process = ProcessIdentity.current else {
-            throw Workspace.Problem("/proc is not there to be read")
+            throw Workspace.Problem("/proc cannot be read")
         }
         Self.removeAbandoned(in: parent)
         self.destination = destination
         let name = ".\(url.lastPathComponent).\(process.pid)-\(process.startTime).partial"
         folder = parent + name
         guard mkdir(folder, 0o700) == 0 else {
-            throw Workspace.Problem("cannot make a folder in \(parent): \(String(cString: strerror(errno)))")
+            throw Workspace.Problem("cannot create a folder in \(parent): \(String(cString: strerror(errno)))")
         }
     }
 
     func path(of name: String) -> String { "\(folder)/\(name)" }
 
-    /// Writes a small part.
     func write(_ data: Data, to name: String) throws {
         let descriptor = open(path(of: name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -46,7 +43,7 @@ struct BackupDraft: Sendable {
         try file.synchronize()
     }
 
-    /// Writes the manifest and the checksums, sees everything onto the disk and gives the backup its name.
+    /// Writes the manifest and the checksums, flushes everything to disk, and renames the folder to its final name.
     func finish(_ manifest: BackupManifest) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -58,20 +55,18 @@ struct BackupDraft: Sendable {
             + ["\(Checksum.of(data))  \(BackupFolder.manifestName)\n"]
         try write(Data(sums.joined().utf8), to: BackupFolder.checksumsName)
         try Self.synchronize(folder)
-        // Fails where something has taken the name meanwhile, unless that is an empty folder.
+        // `rename` fails when the name has been taken meanwhile, except by an empty folder.
         guard rename(folder, destination) == 0 else {
-            throw Workspace.Problem("cannot name the backup \(destination): \(String(cString: strerror(errno)))")
+            throw Workspace.Problem("cannot rename the backup to \(destination): \(String(cString: strerror(errno)))")
         }
         try Self.synchronize(URL(filePath: destination).deletingLastPathComponent().path(percentEncoded: false))
     }
 
-    /// Removes what was written.
     func discard() {
-        // Silence: what cannot be removed now is removed by the next backup to this place.
+        // A failure is ignored: the next backup to the same folder removes the rest.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Sees the names in a folder onto the disk.
     static func synchronize(_ folder: String) throws {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -83,9 +78,9 @@ struct BackupDraft: Sendable {
         }
     }
 
-    /// Removes what backups have left that were killed.
+    /// Removes the drafts of backups that were killed.
     private static func removeAbandoned(in parent: String) {
-        // Silence: where nothing can be listed or removed, the backup itself will say so.
+        // Failures are ignored: if the folder is not accessible, the backup itself reports it.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false)
             guard name.hasPrefix("."), parts.count >= 4, parts.last == "partial" else {
@@ -101,7 +96,7 @@ struct BackupDraft: Sendable {
         }
     }
 
-    /// A time as it can stand in a file's name: `2026-11-21T04-40-18Z`.
+    /// Returns a time as part of a file name: `2026-11-21T04-40-18Z`.
     private static func stamp(_ date: Date) -> String {
         date.formatted(Date.ISO8601FormatStyle()).replacing(":", with: "-")
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A backup is not what was written; nothing was restored from it.
+/// The error of a backup that is incomplete or has changed; nothing was restored from it.
 struct DamagedBackup: Error, CustomStringConvertible {
     let description: String
 
@@ -9,19 +9,19 @@ struct DamagedBackup: Error, CustomStringConvertible {
     }
 }
 
-/// A backup that was found whole: every part has the checksum that it was written with.
+/// A verified backup: every part has the checksum with which it was written.
 struct BackupFolder: Sendable {
     static let manifestName = "manifest.json"
-    /// As `sha256sum --check` takes it.
+    /// In the format of `sha256sum --check`.
     static let checksumsName = "SHA256SUMS"
     static let filesName = "files"
 
     let path: String
     let manifest: BackupManifest
 
-    /// Reads a backup and every byte of it.
+    /// Reads a backup and verifies every byte.
     ///
-    /// - Throws: ``DamagedBackup`` if something is missing or is not as it was written.
+    /// - Throws: ``DamagedBackup`` when a part is missing or has changed.
     init(verifying path: String) throws {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
@@ -35,7 +35,7 @@ struct BackupFolder: Sendable {
         let data = try Data(contentsOf: URL(filePath: manifestPath))
         let sums = try Self.checksums("\(path)/\(Self.checksumsName)")
         guard sums[Self.manifestName] == Checksum.of(data) else {
-            throw DamagedBackup("\(manifestPath) is not what was written: its checksum differs")
+            throw DamagedBackup("\(manifestPath) has changed since the backup: its checksum differs")
         }
         manifest = try Self.decode(data, path: manifestPath)
         for schema in manifest.schemas {
@@ -49,7 +49,7 @@ struct BackupFolder: Sendable {
 
     func path(of name: String) -> String { "\(path)/\(name)" }
 
-    /// The uploads and their checksums, by their paths below `files/`.
+    /// Returns the checksums of the uploads, by path below `files/`.
     func listedFiles() throws -> [String: String] {
         guard let files = manifest.files else {
             return [:]
@@ -62,7 +62,7 @@ struct BackupFolder: Sendable {
             let format: Int
         }
         let decoder = JSONDecoder()
-        // Silence: what is no manifest at all is told below.
+        // A failure is ignored: the full decoding below reports it.
         if let format = try? decoder.decode(Format.self, from: data).format, format > BackupManifest.currentFormat {
             throw Workspace.Problem(
                 "\(path) was written by a newer release (format \(format)); this one reads up to "
@@ -83,17 +83,17 @@ struct BackupFolder: Sendable {
         }
         let found = try Checksum.of(file, as: part.name)
         guard found.bytes == part.bytes else {
-            throw DamagedBackup("\(file) has \(found.bytes) bytes; \(part.bytes) were written")
+            throw DamagedBackup("\(file) has \(found.bytes) bytes instead of \(part.bytes)")
         }
         guard found == part else {
-            throw DamagedBackup("\(file) is not what was written: its checksum differs")
+            throw DamagedBackup("\(file) has changed since the backup: its checksum differs")
         }
     }
 
     private func check(_ files: BackedUpFiles) throws {
         let listed = try listedFiles()
         guard listed.count == files.count else {
-            throw DamagedBackup("\(path(of: files.list.name)) lists \(listed.count) files of \(files.count)")
+            throw DamagedBackup("\(path(of: files.list.name)) lists \(listed.count) files instead of \(files.count)")
         }
         for (name, sum) in listed {
             let file = "\(path)/\(Self.filesName)/\(name)"
@@ -101,12 +101,12 @@ struct BackupFolder: Sendable {
                 throw DamagedBackup("\(file) is missing")
             }
             guard try Checksum.of(file, as: name).sha256 == sum else {
-                throw DamagedBackup("\(file) is not what was written: its checksum differs")
+                throw DamagedBackup("\(file) has changed since the backup: its checksum differs")
             }
         }
     }
 
-    /// Reads lines of a checksum, two spaces and a name.
+    /// Parses lines of a checksum, two spaces and a name.
     private static func checksums(_ path: String) throws -> [String: String] {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw DamagedBackup("\(path) is missing")

@@ -1,12 +1,12 @@
 import Crypto
 import Foundation
 
-/// SHA-256 of files, read a megabyte at a time.
+/// SHA-256 checksums of files, read one megabyte at a time.
 enum Checksum {
     static func of(_ path: String, as name: String) throws -> BackedUpPart {
         let file = try FileHandle(forReadingFrom: URL(filePath: path))
         defer {
-            // It was only read.
+            // The file was only read, so closing it loses no data.
             try? file.close()
         }
         var hash = SHA256()

@@ -2,17 +2,16 @@ import Foundation
 import Logging
 import Postgres
 
-/// One moment of a database, held open while it is written down.
+/// A snapshot of a database that stays open during a backup.
 ///
-/// What is counted here and what `pg_dump` writes is the same moment, whatever is written meanwhile; nobody waits for it.
+/// Row counts and `pg_dump` use the same moment, whatever is written meanwhile. No writer waits for the snapshot.
 struct DatabaseSnapshot: Sendable {
-    /// What `pg_dump --snapshot` takes.
+    /// The snapshot id for `pg_dump --snapshot`.
     let id: String
-    /// The server's major version.
     let serverVersion: Int
     private let transaction: PostgresTransaction
 
-    /// Lends a snapshot of a database; reads nothing but what the URL's user may.
+    /// Runs a body with a snapshot of a database; the snapshot reads only what the URL's user may read.
     static func with<Value: Sendable>(
         of url: String,
         limit: Duration,
@@ -43,7 +42,6 @@ struct DatabaseSnapshot: Sendable {
     }
 }
 
-/// What is in a schema: how many rows each table has, and which migrations were applied.
 struct SchemaContents: Hashable, Sendable {
     var tables: [String: Int]
     var migrations: [String: String]
@@ -73,7 +71,6 @@ struct SchemaContents: Hashable, Sendable {
         return contents
     }
 
-    /// What differs from what there should be, a line each.
     func differences(from expected: BackedUpSchema) -> [String] {
         let names = Set(tables.keys).union(expected.tables.keys).sorted()
         let rows = names.compactMap { name -> String? in
@@ -84,6 +81,6 @@ struct SchemaContents: Hashable, Sendable {
             return "\(expected.name).\(name) has \(found ?? "no") rows; the backup has \(wanted ?? "none")"
         }
         return migrations == expected.migrations
-            ? rows : rows + ["\(expected.name) has other migrations than the backup"]
+            ? rows : rows + ["\(expected.name) has different migrations from the backup"]
     }
 }

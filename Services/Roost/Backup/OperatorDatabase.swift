@@ -1,9 +1,9 @@
 import Logging
 import Postgres
 
-/// Connections of the operator's: few, and with time.
+/// Database connections of the operator's commands: few, with long timeouts.
 enum OperatorDatabase {
-    /// A pool whose statements, and the pauses between them, may take as long as said.
+    /// Returns a pool whose statements, and the pauses between them, may take up to `limit`.
     static func pool(_ url: String, limit: Duration, logger: Logger) throws -> PostgresPool {
         var configuration = try PostgresConfiguration(url: url)
         configuration.applicationName = "roost"

@@ -3,14 +3,12 @@ import LocalPostgres
 import Logging
 import Postgres
 
-/// Brings a backup back and sees whether all of it is there.
 struct Restore: Sendable {
     let backup: BackupFolder
-    /// The database it goes into: the operator's, or one of a private server's.
+    /// The target: the operator's database, or that of a private server.
     let databases: SuiteDatabase
-    /// As whom each schema is looked after, by its name.
+    /// The administrator's connection URL for each schema, by schema name.
     let administrators: [String: String]
-    /// How long one step may take.
     let limit: Duration
     let logger: Logger
     let report: @Sendable (String) -> Void
@@ -20,8 +18,8 @@ struct Restore: Sendable {
     /// Restores every schema.
     ///
     /// - Parameters:
-    ///   - replaces: whether what is there is dropped; otherwise it is a reason not to begin.
-    ///   - prepare: makes roles and empty schemas, and answers as whom each service connects.
+    ///   - replaces: whether existing tables are dropped; otherwise they prevent the restore.
+    ///   - prepare: creates roles and empty schemas, and returns the connection URL of each service.
     /// - Throws: `Workspace.Problem`, which says whether anything was changed.
     func run(replaces: Bool, prepare: () async throws -> [String: String]) async throws {
         let program = try ArchiveTool.restore(
@@ -30,12 +28,12 @@ struct Restore: Sendable {
         )
         var filled: [String] = []
         for schema in schemas {
-            filled += try await isFilled(schema) ? [schema.name] : []
+            filled += try await hasTables(schema) ? [schema.name] : []
         }
         guard filled.isEmpty || replaces else {
             throw Workspace.Problem(
-                "the database has tables in \(filled.joined(separator: ", ")): restore into an empty one, "
-                    + "or say --replace to drop what is there"
+                "the database has tables in \(filled.joined(separator: ", ")); restore into an empty "
+                    + "database, or use --replace to drop them"
             )
         }
         do {
@@ -49,20 +47,22 @@ struct Restore: Sendable {
             try await check()
         } catch {
             throw Workspace.Problem(
-                "\(error)\nThe database is incomplete. When the cause is gone, restore again with --replace."
+                "\(error)\nThe database is incomplete. Remove the cause, then restore again with --replace."
             )
         }
     }
 
     private func administrator(of schema: BackedUpSchema) throws -> String {
         guard let url = administrators[schema.name] else {
-            throw Workspace.Problem("the backup has a service that this release does not know: \(schema.name)")
+            throw Workspace.Problem("this release does not have the backup's service \(schema.name)")
         }
         return url
     }
 
-    /// Whether there are tables in the way; throws where nothing may be restored at all.
-    private func isFilled(_ schema: BackedUpSchema) async throws -> Bool {
+    /// Returns whether the schema has tables.
+    ///
+    /// - Throws: `Workspace.Problem` when the server is too old or services use the database.
+    private func hasTables(_ schema: BackedUpSchema) async throws -> Bool {
         try await OperatorDatabase.connected(try administrator(of: schema), logger: logger) { database in
             let (version, tables) = try await database.one(
                 """
@@ -74,7 +74,7 @@ struct Restore: Sendable {
             )
             guard version >= schema.serverVersion else {
                 throw Workspace.Problem(
-                    "the backup is of PostgreSQL \(schema.serverVersion) and the server here is \(version): "
+                    "the backup is from PostgreSQL \(schema.serverVersion), and this server is \(version); "
                         + "restore into \(schema.serverVersion) or newer"
                 )
             }
@@ -88,7 +88,7 @@ struct Restore: Sendable {
             )
             guard connected.isEmpty else {
                 throw Workspace.Problem(
-                    "services use the database: \(connected.joined(separator: ", ")). Stop them first"
+                    "services use the database: \(connected.joined(separator: ", ")); stop them first"
                 )
             }
             return tables > 0
@@ -96,7 +96,7 @@ struct Restore: Sendable {
     }
 
     private func drop(_ name: String) async throws {
-        report("dropping what \(name) has")
+        report("dropping the schema \(name)")
         _ = try await OperatorDatabase.connected(administrators[name] ?? "", limit: limit, logger: logger) { database in
             try await database.run("DROP SCHEMA \(identifier: name) CASCADE")
         }
@@ -112,14 +112,13 @@ struct Restore: Sendable {
                 try await database.run("CREATE SCHEMA \(identifier: schema.name)")
             }
             try await program.restore(schema.name, from: backup.path(of: schema.archive.name), into: url)
-            // The first queries should not have to guess how big tables are.
+            // With statistics, the planner knows the table sizes from the first query on.
             for table in schema.tables.keys.sorted() {
                 try await database.run("ANALYZE \(identifier: schema.name).\(identifier: table)")
             }
         }
     }
 
-    /// Counts what is there now.
     private func check() async throws {
         var differences: [String] = []
         for schema in schemas {
@@ -134,13 +133,13 @@ struct Restore: Sendable {
         }
         guard differences.isEmpty else {
             let lines = differences.joined(separator: "\n")
-            throw Workspace.Problem("what was restored is not what the backup has:\n\(lines)")
+            throw Workspace.Problem("the restored data differs from the backup:\n\(lines)")
         }
     }
 }
 
 extension Restore {
-    /// Restores a backup into a PostgreSQL of its own that is gone afterwards, to see that it can be done.
+    /// Restores a backup into a temporary PostgreSQL server, to verify that the backup can be restored.
     static func restoreTemporarily(
         _ backup: BackupFolder,
         limit: Duration,
@@ -166,7 +165,7 @@ extension Restore {
         } catch {
             result = .failure(error)
         }
-        // Not interrupted with the rest: nothing is to be left behind.
+        // This task is not cancelled with the rest, so that nothing is left behind.
         await Task { await server.discard() }.value
         try result.get()
     }

@@ -4,17 +4,16 @@ import Glibc
 import Logging
 import Postgres
 
-/// The folder that users' files are kept in.
 struct UploadFolder: Sendable {
-    /// The services whose files they are, each in a folder of its name.
+    /// The services that store files, each in a folder of its own name.
     static let fileServices = ["conversations", "photos"]
     private static let listName = "files.sha256"
 
     let path: String
 
-    /// Runs a body while no file is deleted that one of these databases knows of.
+    /// Runs a body while no file is deleted that one of these databases refers to.
     ///
-    /// Who deletes files takes the same lock for itself alone, and leaves them for later where it does not get it.
+    /// The deletion of files takes the same advisory lock exclusively, and is postponed when the lock is in use.
     nonisolated(nonsending) static func withoutDeletions<Value: Sendable>(
         in urls: [String],
         limit: Duration,
@@ -36,9 +35,9 @@ struct UploadFolder: Sendable {
         }
     }
 
-    /// Copies every file, and lists what was copied with its checksum.
+    /// Copies every file, and lists the copies with their checksums.
     ///
-    /// A file that goes while it is looked for was never in the database, or was taken out before its moment.
+    /// A file that disappears during the copy was never in the database, or was removed from it before the snapshot.
     func copy(into draft: BackupDraft) throws -> BackedUpFiles {
         let target = draft.path(of: BackupFolder.filesName)
         var lines = ""
@@ -57,7 +56,7 @@ struct UploadFolder: Sendable {
         return files
     }
 
-    /// Puts the files of a backup here; those that are here already stay.
+    /// Copies the files of a backup into this folder; existing files are kept.
     func restore(_ backup: BackupFolder) throws {
         let source = backup.path(of: BackupFolder.filesName)
         let missing = try backup.listedFiles().keys.filter { !FileManager.default.fileExists(atPath: "\(path)/\($0)") }
@@ -67,7 +66,7 @@ struct UploadFolder: Sendable {
         }
     }
 
-    /// The paths of all files, but for those that are still being written, which are in `incoming`.
+    /// Returns the paths of all files, except incomplete files in `incoming`.
     private func names() throws -> [String] {
         guard FileManager.default.fileExists(atPath: path) else {
             return []
@@ -86,7 +85,7 @@ struct UploadFolder: Sendable {
         return names.sorted()
     }
 
-    /// Copies one file, whole or not at all; nil where it is gone.
+    /// Copies one file completely or not at all; returns nil when the file no longer exists.
     private static func copy(_ source: String, to target: String) throws -> (bytes: Int, sha256: String)? {
         guard let input = FileHandle(forReadingAtPath: source) else {
             guard errno == ENOENT else {

@@ -4,26 +4,25 @@ import Glibc
 import SocketIOClient
 import Wire
 
-/// Somebody in a conversation: shows what is said there, says what is typed.
+/// A chat session: shows the messages of a conversation and sends the typed lines.
 ///
-/// Connections come and go below it. What is said has an id of its own, and is sent until the server acknowledges it,
-/// so it is there once; what was missed is read from the record.
+/// The connection may be lost and replaced. Each message has an id of its own and is sent until the server acknowledges
+/// it, so it exists once. Missed messages are read from the history.
 actor Chat {
-    /// How long an answer may take.
     static let responseTimeout = Duration.seconds(10)
 
     let conversation: Conversation
     let account: ChatAccount
     private let endpoint: SocketIOEndpoint
     private let isTerminal = isatty(STDIN_FILENO) == 1
-    /// Connections that have caught up; the newest alone is of interest.
+    /// Connections that have caught up; only the newest matters.
     private let ready = AsyncStream.makeStream(of: SocketIOConnection.self, bufferingPolicy: .bufferingNewest(1))
     private var history = ChatHistory()
     private var wakeUp: AsyncStream<Void>.Continuation?
     private var lastStatus = ""
     private var names: [String: String]
 
-    /// `names` says what people are called, by their ids.
+    /// Creates a session; `names` are display names by user id.
     init(
         conversation: Conversation,
         endpoint: SocketIOEndpoint,
@@ -36,10 +35,10 @@ actor Chat {
         self.account = account
     }
 
-    /// Until there is nothing more to say, or the task is cancelled.
+    /// Runs until the input ends or the task is cancelled.
     func run() async throws {
         let label = conversation.label.isEmpty ? "a direct conversation" : conversation.label
-        ChatScreen.showStatus("you are \(PlainText.of(account.username)) in \(PlainText.of(label))")
+        ChatScreen.showStatus("signed in as \(PlainText.of(account.username)) in \(PlainText.of(label))")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.receiveEvents() }
             group.addTask { try await self.sendLines() }
@@ -48,11 +47,11 @@ actor Chat {
         }
     }
 
-    // MARK: Listening
+    // MARK: Receiving
 
     private func receiveEvents() async throws {
         let connections = SocketIOConnections(to: endpoint) { [account] failure in
-            if let failure { await self.showStatus("connecting again: \(failure)") }
+            if let failure { await self.showStatus("reconnecting: \(failure)") }
             return try await account.auth(after: failure)
         }
         for try await connection in connections {
@@ -64,7 +63,7 @@ actor Chat {
                 if error.isTokenError { await account.expire() }
                 showStatus("\(error)")
             } catch is SocketIOClientError {
-                // The next connection follows, and says what was wrong with this one.
+                // The next connection follows, and its callback reports this failure.
             }
         }
     }
@@ -96,7 +95,7 @@ actor Chat {
             let device = try ChatResponse.decode(event.arguments, as: Device.self)
             await account.tokenAccepted()
             if device.owner.meta == nil { try await introduce(over: connection) }
-            // Only now is something said: who hears it is to know whose it is.
+            // Messages are sent only from now on, so that receivers know the sender's name.
             self.wakeUp = wakeUp
             wakeUp.yield()
         case "message", "message/updated":
@@ -109,13 +108,13 @@ actor Chat {
         }
     }
 
-    /// Tells others one's name, where one has told them nothing yet: they know people by their ids.
+    /// Publishes the username if the user's metadata is empty; other members otherwise see only the user id.
     private func introduce(over connection: SocketIOConnection) async throws {
         let meta = ["meta": ["name": account.username]]
         try await connection.emit("users/updateMeta", try JSONEncoder().encode(meta))
     }
 
-    /// Reads what is missing; from then on what is said goes over this connection.
+    /// Reads the missed messages; after that, messages are sent over this connection.
     private func catchUp(over connection: SocketIOConnection) async throws {
         if !history.hasBegun { try await readLatest(over: connection) }
         while history.isBehind {
@@ -142,7 +141,7 @@ actor Chat {
         show(history.begin(try ChatResponse.decode(response, as: Latest.self).messages))
     }
 
-    // MARK: Speaking
+    // MARK: Sending
 
     private func sendLines() async throws {
         let input = LineInput()
@@ -154,7 +153,7 @@ actor Chat {
                 do {
                     let message = try await messageSender.send(text)
                     let updates = history.acknowledge(message)
-                    // At a terminal it is to be seen already.
+                    // The terminal already shows the typed line.
                     show(isTerminal ? updates.filter { $0 != .added(message) } : updates)
                     if history.isBehind { wakeUp?.yield() }
                 } catch let error as ChatError {
@@ -168,9 +167,9 @@ actor Chat {
         }
     }
 
-    // MARK: Showing
+    // MARK: Output
 
-    /// Without a pause between the record and the screen, so that the order of the one is that of the other.
+    /// Shows updates synchronously, so that the order on the screen is that of the history.
     private func show(_ updates: [ChatHistory.Update]) {
         for item in updates {
             switch item {
@@ -186,7 +185,7 @@ actor Chat {
         ChatFormatter { [names] in names[$0] ?? String($0.prefix(8)) }
     }
 
-    /// Keeps what a message's sender says of himself; of more than a thousand the first are forgotten.
+    /// Remembers the sender's display name; above 1,000 names, all others are removed.
     private func rememberName(from sender: Message.Sender) {
         guard sender.serial != account.userId, let name = Self.name(in: sender.meta) else { return }
         if names.count > 1_000 { names = [account.userId: account.username] }
@@ -204,17 +203,17 @@ actor Chat {
             let chatId: Conversation.ID?
             let status: String?
         }
-        // Silence: what cannot be read is no loss.
+        // An unreadable notice is ignored.
         guard let notice = try? WireJSON.decoder().decode(Notice.self, from: json) else { return }
         guard notice.chatId == nil || notice.chatId == conversation.id else { return }
         guard conversation.members?.contains(notice.userId) ?? true || event == "typing" else { return }
         let name = PlainText.of(lines.name(notice.userId))
         ChatScreen.showStatus(
-            event == "typing" ? "\(name) is typing" : "\(name) is \(PlainText.of(notice.status ?? "there"))"
+            event == "typing" ? "\(name) is typing" : "\(name) is \(PlainText.of(notice.status ?? "online"))"
         )
     }
 
-    /// Says how the connection is, and the same not twice in a row.
+    /// Shows the connection status, but not the same status twice in a row.
     private func showStatus(_ line: String) {
         guard line != lastStatus else { return }
         lastStatus = line

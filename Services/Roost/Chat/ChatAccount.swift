@@ -9,7 +9,7 @@ import ServiceClient
 import SocketIOClient
 import Wire
 
-/// The way to the gateway's routes, with authorities of one's own if need be.
+/// The HTTP transport to the gateway, with optional certificate authorities.
 struct ChatHTTP: Sendable {
     let transport: HTTPTransport
     private let own: HTTPClient?
@@ -31,14 +31,14 @@ struct ChatHTTP: Sendable {
     }
 
     func end() async {
-        // Silence: the process ends anyway.
+        // A failure is ignored, because the process exits.
         try? await own?.shutdown()
     }
 }
 
-/// Somebody who talks: signs in, again when the token is not good any more, and out at the end.
+/// The account of a chat user: signs in, renews an expired token, and signs out at the end.
 actor ChatAccount {
-    /// A token that is about to expire is not worth trying.
+    /// A token is renewed this many seconds before it expires.
     private static let margin: TimeInterval = 30
 
     nonisolated let username: String
@@ -48,7 +48,7 @@ actor ChatAccount {
     private let http: ChatHTTP
     private let password: String
     private var expires = Date.distantPast
-    /// How often in a row the server has refused the token of a new sign-in.
+    /// The number of times in a row that the server has rejected a new token.
     private var refusals = 0
     private var names: [String: String] = [:]
 
@@ -60,7 +60,7 @@ actor ChatAccount {
         conversations = ConversationsClient(service)
     }
 
-    /// The access token, for requests that are made anywhere.
+    /// The access token, readable from any thread.
     private final class TokenBox: Sendable {
         private let signIn = Lock<SignIn?>(nil)
 
@@ -70,7 +70,7 @@ actor ChatAccount {
         func set(_ new: SignIn?) { signIn.withLock { $0 = new } }
     }
 
-    /// The user's id, once signed in.
+    /// The user's id; empty before the sign-in.
     nonisolated var userId: String { token.current?.userId ?? "" }
 
     // MARK: Signing in and out
@@ -89,7 +89,7 @@ actor ChatAccount {
             let draft = AccountDraft(username: username, password: password)
             _ = try await service.post("/auth/register", draft, timeout: .seconds(10), as: RegistrationResult.self)
         } catch let error as APIError where error.code == "username_taken" {
-            // Whose it is, the password will say.
+            // The sign-in that follows shows whether the account belongs to this user.
         }
     }
 
@@ -102,13 +102,13 @@ actor ChatAccount {
         names[signIn.userId] = username
     }
 
-    /// What to connect with, after a failure or for the first time.
+    /// Returns the authentication payload of a connection, the first one or after a failure.
     ///
-    /// - Throws: `SocketIOClientError` where another attempt may succeed.
+    /// - Throws: `SocketIOClientError` when another attempt may succeed.
     func auth(after failure: SocketIOClientError?) async throws -> Data {
         if case .refused(let message, let data) = failure, ChatError(data).isTokenError {
             refusals += 1
-            guard refusals <= 3 else { throw Workspace.Problem("not let in: \(message)") }
+            guard refusals <= 3 else { throw Workspace.Problem("the server rejected the connection: \(message)") }
             expire()
         }
         if expires.timeIntervalSinceNow < Self.margin { try await renewMappingErrors() }
@@ -127,20 +127,19 @@ actor ChatAccount {
         }
     }
 
-    /// The server takes the token no more.
     func expire() { expires = .distantPast }
 
     func tokenAccepted() { refusals = 0 }
 
     func end() async {
         if token.current != nil {
-            // Silence: a session that is left open expires by itself.
+            // A failure is ignored: an open session expires by itself.
             _ = try? await service.send(.post, "/auth/logout", timeout: .seconds(2))
         }
         await http.end()
     }
 
-    // MARK: People
+    // MARK: Names
 
     nonisolated func users(named username: String) async throws -> [UserSummary] {
         try await service.get("/auth/users", query: [("username", username)], as: Page<UserSummary>.self).items
@@ -148,6 +147,5 @@ actor ChatAccount {
 
     func rememberName(_ name: String, of user: String) { names[user] = name }
 
-    /// The names that people are known by, by their ids.
-    var known: [String: String] { names }
+    var displayNames: [String: String] { names }
 }

@@ -2,24 +2,24 @@ import ArgumentParser
 import Glibc
 import SocketIOClient
 
-/// `roost chat`: a conversation in the terminal, as any client has it.
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
-        abstract: "Talks in a conversation, in the terminal.",
+        abstract: "Chats in a conversation, in the terminal.",
         discussion: """
-            Each line is a message; messages of others appear as they come. Ctrl-D leaves once all is said, Ctrl-C at \
-            once. It works in pipes: messages go to standard output, everything else to standard error. Without \
-            --conversation, --new or --with it lists your conversations.
+            Each line that you type is sent as a message, and messages of other members appear as they arrive. Ctrl-D \
+            exits after all messages are sent, Ctrl-C exits at once. The command works in pipes: messages go to \
+            standard output, everything else to standard error. Without --conversation, --new or --with, it lists your \
+            conversations.
             """
     )
 
-    @Option(help: "Where the gateway is.") var url = "http://127.0.0.1:8080"
-    @Option(help: "The authorities of its certificate, in PEM; the system's unless given.") var ca: String?
-    @Option(help: "Who you are.") var username: String
-    @Option(help: "Your password; otherwise ROOST_PASSWORD, or it is asked for. Others on this machine see arguments.")
+    @Option(help: "The URL of the gateway.") var url = "http://127.0.0.1:8080"
+    @Option(help: "A PEM file of certificate authorities; the system's by default.") var ca: String?
+    @Option(help: "Your username.") var username: String
+    @Option(help: "Your password (default: ROOST_PASSWORD, or a prompt). Other users of this machine see arguments.")
     var password: String?
-    @Flag(help: "Makes the account first, if there is none of that name.") var register = false
+    @Flag(help: "Creates the account first, if the username is free.") var register = false
     @OptionGroup var conversationOptions: ConversationOptions
 
     func run() async throws {
@@ -36,11 +36,11 @@ struct ChatCommand: AsyncParsableCommand {
             try await Interruption.cancellable {
                 try await account.begin(registering: register)
                 guard let conversation = try await conversationOptions.conversation(of: account) else { return }
-                let names = await account.known
+                let names = await account.displayNames
                 try await Chat(conversation: conversation, endpoint: endpoint, account: account, names: names).run()
             }
         } catch let code as ExitCode where code.rawValue == 130 {
-            // Ctrl-C is how one leaves.
+            // Ctrl-C is a normal way to exit.
         } catch {
             await account.end()
             throw error

@@ -2,11 +2,10 @@ import ConversationsAPI
 import Foundation
 import Wire
 
-/// How a conversation is written in a terminal: a line a message.
 struct ChatFormatter {
     private static let systemType = "application/diuit-chat-sys-message"
 
-    /// The name of a user, by his id.
+    /// Returns the display name of a user id.
     let name: (String) -> String
 
     func added(_ message: Message) -> String {
@@ -17,11 +16,11 @@ struct ChatFormatter {
     }
 
     func changed(_ message: Message) -> String {
-        let who = message.senderUser.map { plain($0.serial) } ?? "somebody"
-        if message.deletedAt != nil { return "\(time(message)) * \(who) took a message back" }
+        let sender = message.senderUser.map { plain($0.serial) } ?? "a user"
+        if message.deletedAt != nil { return "\(time(message)) * \(sender) deleted a message" }
         let reactions = message.reactions.sorted { $0.key < $1.key }.map { "\(PlainText.of($0.key)) \($0.value.count)" }
         let shown = reactions.isEmpty ? "" : " [\(reactions.joined(separator: ", "))]"
-        return "\(time(message)) * \(who)\(message.editedAt == nil ? "" : ", edited"): \(content(message))\(shown)"
+        return "\(time(message)) * \(sender)\(message.editedAt == nil ? "" : ", edited"): \(content(message))\(shown)"
     }
 
     private func plain(_ user: String) -> String { PlainText.of(name(user)) }
@@ -32,23 +31,22 @@ struct ChatFormatter {
     }
 
     private func content(_ message: Message) -> String {
-        if message.deletedAt != nil { return "(taken back)" }
+        if message.deletedAt != nil { return "(deleted)" }
         guard message.encoding == "url" else { return PlainText.of(message.data) }
         let file = [message.file?.name, message.mime].compactMap(\.self).joined(separator: ", ")
         return "[\(PlainText.of(file))] \(PlainText.of(message.data))"
     }
 
-    /// What the suite says about the conversation, in words.
     private func event(_ message: Message) -> String {
-        // Silence: what is no JSON is shown as it is.
+        // Text that is not JSON is shown unchanged.
         guard case .object(let fields)? = try? WireJSON.decoder().decode(JSONValue.self, from: Data(message.data.utf8)),
             case .string(let type)? = fields["type"]
         else { return content(message) }
-        let who = if case .string(let user)? = fields["userId"] { plain(user) } else { "somebody" }
+        let member = if case .string(let user)? = fields["userId"] { plain(user) } else { "a user" }
         switch type {
-        case "user.joined": return "\(who) came in"
-        case "user.left": return "\(who) left"
-        case "user.kicked": return "\(who) was sent away"
+        case "user.joined": return "\(member) joined"
+        case "user.left": return "\(member) left"
+        case "user.kicked": return "\(member) was removed"
         case "whiteList.updated": return "the white list changed"
         case "meta.updated": return "the conversation's meta changed"
         default: return content(message)

@@ -1,11 +1,9 @@
 import Glibc
 
-/// The terminal, or what stands in for it; nothing is held back.
+/// The terminal, or the pipes in its place; output is not buffered.
 enum ChatScreen {
-    /// A line of the conversation.
     static func show(_ line: String) { write(line, to: STDOUT_FILENO) }
 
-    /// A word of the program's own.
     static func showStatus(_ line: String) { write("* \(line)", to: STDERR_FILENO) }
 
     private static func write(_ line: String, to descriptor: Int32) {
@@ -13,7 +11,7 @@ enum ChatScreen {
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            // Where nobody reads any more, nothing is to be shown.
+            // The reader has closed the pipe.
             guard count > 0 || errno == EINTR else { return }
             written += max(0, count)
         }

@@ -4,11 +4,10 @@ import ConversationsAPI
 import ServiceClient
 import Wire
 
-/// Which conversation is meant.
 struct ConversationOptions: ParsableArguments {
-    @Option(help: "The conversation's token; you join it if you are not in it.") var conversation: String?
-    @Option(help: "The label of a new conversation, whose token is then shown.") var new: String?
-    @Option(help: "Whom to talk to alone.") var with: String?
+    @Option(help: "The conversation's token; you join it if you are not a member.") var conversation: String?
+    @Option(help: "The label of a new conversation; its token is then shown.") var new: String?
+    @Option(help: "The username of the other member of a direct conversation.") var with: String?
 
     func validate() throws {
         guard [conversation, new, with].compactMap(\.self).count <= 1 else {
@@ -16,12 +15,12 @@ struct ConversationOptions: ParsableArguments {
         }
     }
 
-    /// Nil: none is meant, and those there are were shown.
+    /// Returns the selected conversation; without a selection, lists all conversations and returns nil.
     func conversation(of account: ChatAccount) async throws -> Conversation? {
         do {
-            if let conversation { return try await joined(conversation, account) }
-            if let new { return try await made(ConversationDraft(label: new), account) }
-            if let with { return try await direct(with, account) }
+            if let conversation { return try await join(conversation, account) }
+            if let new { return try await create(ConversationDraft(label: new), account) }
+            if let with { return try await createDirect(with, account) }
         } catch let error as APIError {
             throw Workspace.Problem(error.message)
         }
@@ -29,7 +28,7 @@ struct ConversationOptions: ParsableArguments {
         return nil
     }
 
-    private func joined(_ token: String, _ account: ChatAccount) async throws -> Conversation {
+    private func join(_ token: String, _ account: ChatAccount) async throws -> Conversation {
         do {
             return try await account.conversations.conversation(token)
         } catch let error as APIError where error.kind == .notFound {
@@ -37,15 +36,15 @@ struct ConversationOptions: ParsableArguments {
         }
     }
 
-    private func made(_ draft: ConversationDraft, _ account: ChatAccount) async throws -> Conversation {
-        let made = try await account.conversations.create(draft)
-        ChatScreen.showStatus("the token of this conversation is \(made.token)")
-        return made
+    private func create(_ draft: ConversationDraft, _ account: ChatAccount) async throws -> Conversation {
+        let created = try await account.conversations.create(draft)
+        ChatScreen.showStatus("the token of this conversation is \(created.token)")
+        return created
     }
 
-    private func direct(_ username: String, _ account: ChatAccount) async throws -> Conversation {
+    private func createDirect(_ username: String, _ account: ChatAccount) async throws -> Conversation {
         guard let other = try await account.users(named: username).first else {
-            throw Workspace.Problem("there is no \(username)")
+            throw Workspace.Problem("there is no user \(username)")
         }
         await account.rememberName(username, of: other.userId)
         let draft = ConversationDraft(members: [other.userId], type: Conversation.Kind.direct.rawValue)
@@ -58,7 +57,7 @@ struct ConversationOptions: ParsableArguments {
             ChatScreen.show("\(conversation.token)  \(PlainText.of(conversation.label))")
         }
         ChatScreen.showStatus(
-            page.items.isEmpty ? "you are in no conversation; --new begins one" : "--conversation TOKEN opens one"
+            page.items.isEmpty ? "you have no conversations; --new LABEL creates one" : "--conversation TOKEN opens one"
         )
     }
 }

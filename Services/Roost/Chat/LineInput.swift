@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// What is typed, or comes through a pipe: a message a line.
+/// The typed or piped lines, one message per line.
 ///
-/// No more than a few lines are read ahead of what was said; who writes faster waits.
+/// At most 16 lines are read ahead of the sent messages, so a faster writer waits.
 struct LineInput: Sendable {
     enum Line: Hashable, Sendable {
         case text(String)
         case tooLong
     }
 
-    /// The most that a message may have, in bytes.
+    /// The maximum size of a message in bytes.
     static let limit = 65_536
     private static let ahead = 16
 
@@ -23,12 +23,13 @@ struct LineInput: Sendable {
             of: Line.self,
             bufferingPolicy: .bufferingOldest(Self.ahead)
         )
-        // From nothing up: Dispatch ends the process where a semaphore goes with less than it began with.
+        // Dispatch traps when a semaphore is released with a lower value than its initial one, so the initial value is
+        // 0.
         let room = DispatchSemaphore(value: 0)
         for _ in 0..<Self.ahead { room.signal() }
         lines = stream
         self.room = room
-        // A thread of its own: reading waits for as long as nobody types.
+        // Reading blocks until a line is typed, so it has its own thread.
         Thread.detachNewThread {
             var reader = Reader(descriptor: descriptor)
             while let line = reader.next() {
@@ -39,7 +40,7 @@ struct LineInput: Sendable {
         }
     }
 
-    /// A line was dealt with, so that one more may be read.
+    /// Marks a line as processed, so that another line may be read.
     func done() { room.signal() }
 
     private struct Reader {
@@ -52,17 +53,17 @@ struct LineInput: Sendable {
             self.descriptor = descriptor
         }
 
-        /// The next line that is not empty; nil at the end.
+        /// Returns the next line that is not empty, or nil at the end.
         mutating func next() -> Line? {
             while true {
                 if let end = bytes.firstIndex(of: 10) {
                     let line = Array(bytes[..<end])
                     bytes.removeFirst(end + 1)
-                    if let found = take(line) { return found }
+                    if let found = parse(line) { return found }
                 } else if hasEnded {
                     let line = bytes
                     bytes = []
-                    return take(line)
+                    return parse(line)
                 } else {
                     if bytes.count > LineInput.limit {
                         bytes = []
@@ -73,7 +74,7 @@ struct LineInput: Sendable {
             }
         }
 
-        private mutating func take(_ line: [UInt8]) -> Line? {
+        private mutating func parse(_ line: [UInt8]) -> Line? {
             defer { isSkipping = false }
             let line = line.last == 13 ? line.dropLast() : line[...]
             guard !isSkipping, line.count <= LineInput.limit else { return .tooLong }

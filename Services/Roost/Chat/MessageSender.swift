@@ -3,7 +3,7 @@ import Foundation
 import SocketIOClient
 import Wire
 
-/// Says one thing after the other, each until the server has it.
+/// Sends messages one after the other, each until the server acknowledges it.
 struct MessageSender {
     private struct Draft: Encodable {
         let chatId: Conversation.ID
@@ -11,7 +11,6 @@ struct MessageSender {
         let clientMessageId: String
     }
 
-    /// How long to wait when the server asks for it.
     private static let pause = Duration.seconds(1)
 
     private let conversation: Conversation.ID
@@ -25,14 +24,16 @@ struct MessageSender {
         self.ready = ready.makeAsyncIterator()
     }
 
-    /// - Returns: the message as everybody has it.
-    /// - Throws: `ChatError` for what will never be taken, `CancellationError`.
+    /// Sends a message.
+    ///
+    /// - Returns: the message as the server has stored it.
+    /// - Throws: `ChatError` when the server will never accept the message, or `CancellationError`.
     mutating func send(_ text: String) async throws -> Message {
         let id = UUID().uuidString.lowercased()
         let draft = try JSONEncoder().encode(Draft(chatId: conversation, data: text, clientMessageId: id))
         while true {
             try Task.checkCancellation()
-            // Whoever comes after a connection that is over finds it over, and takes the next.
+            // A request on a connection that has ended fails, and the next connection is used.
             if connection == nil { connection = await ready.next() }
             guard let connection else { throw CancellationError() }
             do {

@@ -2,19 +2,19 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Asks for a password at the terminal, which does not show it.
+/// Reads a password from ROOST_PASSWORD, or from a prompt at the terminal that does not echo.
 enum PasswordPrompt {
     static func password(of username: String) throws -> String {
         if let password = ProcessInfo.processInfo.environment["ROOST_PASSWORD"], !password.isEmpty { return password }
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else {
-            throw Workspace.Problem("there is no terminal to ask for a password at: set ROOST_PASSWORD")
+            throw Workspace.Problem("there is no terminal for a password prompt; set ROOST_PASSWORD")
         }
         defer { close(terminal) }
         var saved = termios()
         tcgetattr(terminal, &saved)
         var withoutEcho = saved
-        // Ctrl-C comes as a byte, so that the terminal is never left as it is made here.
+        // Ctrl-C arrives as a byte instead of a signal, so the terminal settings are always restored.
         withoutEcho.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         tcsetattr(terminal, TCSAFLUSH, &withoutEcho)
         defer {
@@ -33,7 +33,7 @@ enum PasswordPrompt {
             case 3, 4: throw ExitCode(130)
             case 10, 13: return String(decoding: line, as: UTF8.self)
             case 8, 127:
-                // The last character whole, however many bytes it has.
+                // Removes the last character with all its bytes.
                 while let last = line.popLast(), last & 0xC0 == 0x80 {}
             default: line.append(byte)
             }

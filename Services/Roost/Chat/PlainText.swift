@@ -1,4 +1,6 @@
-/// What others wrote, for a terminal: nothing in it moves the cursor, colours, renames the window or turns text round.
+/// Text of other users, made safe for a terminal.
+///
+/// It cannot move the cursor, change colours or the window title, or reverse the direction of text.
 enum PlainText {
     static func of(_ text: some StringProtocol) -> String {
         var plain = ""
@@ -15,7 +17,7 @@ enum PlainText {
 
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        // Marks and overrides of direction, which could make one name look like another.
+        // Direction marks and overrides can make one name look like another.
         case 0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
         default: [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
         }

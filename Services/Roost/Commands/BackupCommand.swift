@@ -3,34 +3,33 @@ import Foundation
 import Glibc
 import LocalPostgres
 
-/// `roost backup`: everything that must not be lost, while everything runs.
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Backs up every schema, and the uploads, while the suite runs.",
         discussion: """
-            The backup is a folder with an archive of each schema, all of one moment, a manifest that says what is in \
-            it, and checksums. It has its name once it is whole. The secrets are not in it: keep \
-            AUTH_TOKEN_ENCRYPTION_KEY and SOCIAL_TOKEN_ENCRYPTION_KEY apart from it.
+            The backup is a folder with an archive of each schema, all from one moment, a manifest and checksums. It \
+            gets its final name when it is complete. It does not contain the secrets: store AUTH_TOKEN_ENCRYPTION_KEY \
+            and SOCIAL_TOKEN_ENCRYPTION_KEY separately.
             """
     )
 
     @OptionGroup var options: WorkspaceOptions
     @OptionGroup var timeoutOptions: TimeoutOptions
 
-    @Argument(help: "The folder to make; in one that is there, it is named for the time.")
+    @Argument(help: "The folder to create; an existing folder gets a subfolder named by the time.")
     var path: String
 
-    @Flag(help: "Restore it into a PostgreSQL of its own afterwards, and count.")
+    @Flag(help: "Restores the backup into a temporary PostgreSQL afterwards and counts the rows.")
     var verify = false
 
     func run() async throws {
-        // Whatever is written here, by pg_dump too, is its owner's alone.
+        // All files of a backup, including those of `pg_dump`, are readable only by their owner.
         umask(0o077)
-        try await Interruption.cancellable { try await take() }
+        try await Interruption.cancellable { try await writeBackup() }
     }
 
-    private func take() async throws {
+    private func writeBackup() async throws {
         let workspace = try options.workspace()
         let settings = try SuiteSettings(workspace: workspace)
         let database = SuiteDatabase(settings: settings, logger: RoostCommand.logger())
@@ -39,32 +38,32 @@ struct BackupCommand: AsyncParsableCommand {
         do {
             if settings.databaseURL == nil {
                 guard FileManager.default.fileExists(atPath: "\(workspace.postgres)/data") else {
-                    throw Workspace.Problem("there is nothing to back up: no DATABASE_URL, and roost up has never run")
+                    throw Workspace.Problem("nothing to back up: DATABASE_URL is not set and roost up has never run")
                 }
                 let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
                 try await server.withRunningServer {
-                    try await take(draft, of: database.administrators(on: $0), uploads)
+                    try await writeBackup(draft, of: database.administrators(on: $0), uploads)
                 }
             } else {
-                try await take(draft, of: database.administrators(), uploads)
+                try await writeBackup(draft, of: database.administrators(), uploads)
             }
         } catch {
             draft.discard()
             throw error
         }
-        print("the backup is \(draft.destination)")
+        print("the backup is in \(draft.destination)")
         guard verify else {
             return
         }
-        print("restoring it into a PostgreSQL of its own")
+        print("restoring it into a temporary PostgreSQL")
         let backup = try BackupFolder(verifying: draft.destination)
         try await Restore.restoreTemporarily(backup, limit: timeoutOptions.limit, logger: RoostCommand.logger()) {
             print($0)
         }
-        print("the backup can be restored, and all of it is there")
+        print("the backup can be restored and is complete")
     }
 
-    private func take(_ draft: BackupDraft, of databases: [String: String], _ uploads: String) async throws {
+    private func writeBackup(_ draft: BackupDraft, of databases: [String: String], _ uploads: String) async throws {
         let backup = Backup(
             databases: databases,
             uploads: FileManager.default.fileExists(atPath: uploads) ? uploads : nil,
@@ -72,20 +71,19 @@ struct BackupCommand: AsyncParsableCommand {
             logger: RoostCommand.logger(),
             report: { print($0) }
         )
-        _ = try await backup.take(into: draft)
+        _ = try await backup.create(in: draft)
     }
 }
 
-/// How long a backup or a restore may take.
 struct TimeoutOptions: ParsableArguments {
-    @Option(help: "Minutes that one step may take.")
+    @Option(help: "The time limit of one step in minutes.")
     var timeout = 720
 
     var limit: Duration { .seconds(60 * timeout) }
 
     func validate() throws {
         guard 1...10_080 ~= timeout else {
-            throw ValidationError("--timeout is in minutes, 1 to 10080.")
+            throw ValidationError("--timeout must be 1 to 10080 minutes")
         }
     }
 }

@@ -1,14 +1,14 @@
 import ArgumentParser
 import Glibc
 
-/// `roost data`: the databases that root's checkouts have outside of themselves.
 struct DataCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "data",
         abstract: "Shows and removes the databases of root's checkouts.",
         discussion: """
-            PostgreSQL does not run as root, so root's checkouts have their databases in \(CheckoutData.root). They stay \
-            there when a checkout is deleted. For other users the database is in .roost/postgres of the checkout.
+            PostgreSQL does not run as root, so root's checkouts have their databases in \(CheckoutData.root). The \
+            databases remain when a checkout is deleted. Other users have the database in .roost/postgres of the \
+            checkout.
             """,
         subcommands: [ListDataCommand.self, RemoveDataCommand.self]
     )
@@ -17,7 +17,7 @@ struct DataCommand: AsyncParsableCommand {
         let rows = folders.map { folder in
             [folder.name, folder.state.rawValue, size(folder.bytes), folder.checkout ?? "-"]
         }
-        return rows.isEmpty ? "there are none\n" : TextTable.lines([["NAME", "STATE", "SIZE", "CHECKOUT"]] + rows)
+        return rows.isEmpty ? "no databases\n" : TextTable.lines([["NAME", "STATE", "SIZE", "CHECKOUT"]] + rows)
     }
 
     static func size(_ bytes: Int) -> String {
@@ -25,12 +25,11 @@ struct DataCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost data list`.
 struct ListDataCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Shows each database folder, its checkout and its size.",
-        discussion: "The state is running, exists or deleted (the checkout), or unknown where no checkout is recorded."
+        discussion: "The state is running, exists or deleted (the checkout), or unknown if no checkout is recorded."
     )
 
     func run() throws {
@@ -38,13 +37,13 @@ struct ListDataCommand: ParsableCommand {
     }
 }
 
-/// `roost data remove`.
 struct RemoveDataCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Removes database folders for good.",
         discussion: """
-            A folder in use is never removed. A folder whose checkout exists, or is unknown, is removed with --force only.
+            A folder in use is never removed. A folder whose checkout exists or is unknown is removed only with \
+            --force.
             """
     )
 
@@ -61,7 +60,7 @@ struct RemoveDataCommand: ParsableCommand {
         }
         guard yes else {
             print(DataCommand.lines(folders), terminator: "")
-            print("nothing was removed; say --yes to remove \(folders.count == 1 ? "this folder" : "these folders")")
+            print("nothing was removed; use --yes to remove \(folders.count == 1 ? "this folder" : "these folders")")
             throw ExitCode.failure
         }
         for folder in folders {

@@ -3,14 +3,13 @@ import AuthAPI
 import Foundation
 import Wire
 
-/// `roost demo`: a token of the account that is there to try things with.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Prints an access token of the account demo, which is linked to the sandbox's networks.",
         discussion: """
-            roost up makes the account where it starts the sandbox; its password is DEMO_PASSWORD in .roost/secrets.env. \
-            What was unlinked since is linked again.
+            roost up creates the account when it starts the sandbox; its password is DEMO_PASSWORD in \
+            .roost/secrets.env. Networks that were unlinked are linked again.
             """
     )
 
@@ -19,10 +18,10 @@ struct DemoCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try SuiteSettings(workspace: try options.workspace())
         guard try settings.usesSandbox, let sandbox = settings.addresses(of: .sandbox).first else {
-            throw Workspace.Problem("the sandbox does not run here; SANDBOX=1 has it run")
+            throw Workspace.Problem("the sandbox does not run here; set SANDBOX=1 to start it")
         }
         guard let password = settings.secret("DEMO_PASSWORD"), !password.isEmpty else {
-            throw Workspace.Problem("there is no DEMO_PASSWORD in .roost/secrets.env: roost up makes it")
+            throw Workspace.Problem("DEMO_PASSWORD is not in .roost/secrets.env; roost up creates it")
         }
         do {
             let networks = try await SandboxNetworks.read(from: sandbox)

@@ -1,11 +1,10 @@
 import ArgumentParser
 
-/// `roost doctor`: what would keep the suite from running, and what to do about it.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Looks for what is wrong and says what to do about it.",
-        discussion: "Leaves all as it was. Ends with 1 if something keeps the suite from running."
+        abstract: "Finds problems and prints their remedies.",
+        discussion: "Changes nothing. Exits with 1 if a problem keeps the suite from running."
     )
 
     @OptionGroup var options: WorkspaceOptions

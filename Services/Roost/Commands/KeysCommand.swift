@@ -2,7 +2,6 @@ import ArgumentParser
 import AuthAPI
 import SocialAPI
 
-/// `roost keys`: the keys that sign access tokens, the key that encrypts tokens, and the keys of the services.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
@@ -11,16 +10,15 @@ struct KeysCommand: AsyncParsableCommand {
     )
 }
 
-/// `roost keys rotate`: rotates the key that signs access tokens, or the keys of the services.
 struct RotateKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Rotates the key that signs access tokens, or the keys of the services.",
         discussion: """
-            Without an argument: the standby key, which every service knows already, signs from now on; a new key \
-            stands by; the previous key verifies what it signed until that has expired. No session ends.
+            Without an argument: the standby key, which every service already accepts, becomes the signing key. A new \
+            standby key is created, and the previous key verifies its tokens until they expire. No session ends.
 
-            services: replaces the keys by which services recognise each other, in the steps introduce, switch and \
+            services: replaces the keys by which services authenticate each other, in the steps introduce, switch and \
             retire. Restart all processes after each step; no call between services fails.
             """
     )
@@ -38,12 +36,12 @@ struct RotateKeysCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard let subject else {
-            guard step == nil, file == nil else { throw ValidationError("--step and --file belong to \"services\".") }
+            guard step == nil, file == nil else { throw ValidationError("--step and --file require \"services\"") }
             return
         }
-        guard subject == "services" else { throw ValidationError("The argument is \"services\" or absent.") }
+        guard subject == "services" else { throw ValidationError("the argument must be \"services\" or absent") }
         guard step.flatMap(ServiceKeyRotation.Step.init) != nil else {
-            throw ValidationError("--step must be introduce, switch or retire.")
+            throw ValidationError("--step must be introduce, switch or retire")
         }
     }
 
@@ -51,24 +49,23 @@ struct RotateKeysCommand: AsyncParsableCommand {
         if let step = step.flatMap(ServiceKeyRotation.Step.init) {
             let path = try file ?? options.workspace().secretsFile
             try ServiceKeyRotation(file: EnvironmentFile(path: path)).perform(step)
-            print("\(path) is changed. Restart all processes before the next step.")
+            print("\(path) is changed; restart all processes before the next step")
             return
         }
         let rotation = try await AuthClient.ofOperator(options).rotateKeys()
-        print("signs:     \(rotation.current)")
-        print("stands by: \(rotation.standby)")
-        print("verifies:  \(rotation.previous.joined(separator: ", "))")
+        print("signing:   \(rotation.current)")
+        print("standby:   \(rotation.standby)")
+        print("verifying: \(rotation.previous.joined(separator: ", "))")
     }
 }
 
-/// `roost keys reencrypt`: what people have linked is sealed with the first key of `TOKEN_ENCRYPTION_KEY`.
 struct ReencryptCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reencrypt",
-        abstract: "Seals the tokens of linked networks with the first key of TOKEN_ENCRYPTION_KEY.",
+        abstract: "Encrypts the tokens of linked networks with the first key of TOKEN_ENCRYPTION_KEY.",
         discussion: """
-            Social does so by itself within a minute of its start; this waits until it is done and says whether a key may \
-            be thrown away.
+            Social does this itself within a minute of its start. The command waits until it is done and reports \
+            whether old keys can be removed.
             """
     )
 
@@ -76,9 +73,9 @@ struct ReencryptCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await SocialClient(.ofOperator("social", options)).reencrypt()
-        print("sealed anew: \(report.reencrypted)")
+        print("re-encrypted: \(report.reencrypted)")
         guard report.unreadable == 0 else {
-            print("unreadable:  \(report.unreadable), since their key is not in TOKEN_ENCRYPTION_KEY")
+            print("unreadable:   \(report.unreadable); their key is not in TOKEN_ENCRYPTION_KEY")
             throw ExitCode.failure
         }
     }

@@ -4,20 +4,19 @@ import Foundation
 import LocalPostgres
 import Postgres
 
-/// `roost migrate`: brings every schema to what the built services expect, without serving.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
         abstract: "Applies the migrations of the services that are built.",
         discussion: """
-            Services migrate by themselves when they start. To migrate first is for who wants to see it happen; the \
-            services that run go on, since a migration works with the previous release's code.
+            Services also apply their migrations when they start. This command applies them beforehand. Running \
+            services continue, because a migration works with the previous release's code.
             """
     )
 
     @OptionGroup var options: WorkspaceOptions
 
-    @Option(help: "Seconds to wait for a database that does not answer yet.")
+    @Option(help: "Seconds to wait for a database that does not respond yet.")
     var wait = 60
 
     func run() async throws {
@@ -25,7 +24,7 @@ struct MigrateCommand: AsyncParsableCommand {
         guard try SuiteSettings(workspace: workspace).databaseURL == nil else {
             return try await migrate(in: workspace, on: nil)
         }
-        // Before there is data: secrets are not made anew beside what older ones have encrypted.
+        // The secrets must exist before the data: no secret is created when encrypted data already exists.
         _ = try SuiteSettings(workspace: workspace, makingSecrets: true)
         let server = PrivateServer(workspace: workspace, logger: RoostCommand.logger())
         try await server.withRunningServer { try await migrate(in: workspace, on: $0) }
@@ -48,12 +47,12 @@ struct MigrateCommand: AsyncParsableCommand {
             let command = ProcessCommand(executable, environment: environment, workingDirectory: workspace.root)
             let (status, output) = try await command.run(within: .seconds(600))
             guard status.isSuccess else {
-                throw Workspace.Problem("\(instance.name) was not migrated (\(status)):\n\(output)")
+                throw Workspace.Problem("the migration of \(instance.name) failed (\(status)):\n\(output)")
             }
             print("\(instance.name) is up to date")
         }
     }
-    /// Again and again while the server does not answer, for as long as may be waited.
+
     private func retrying<Value>(_ attempt: () async throws -> Value) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(wait)
         var pause = Duration.milliseconds(100)

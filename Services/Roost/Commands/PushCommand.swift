@@ -2,22 +2,20 @@ import ArgumentParser
 import Foundation
 import PushAPI
 
-/// `roost push`: whether notifications get through, and what is done about those that do not.
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
-        abstract: "Shows what waits to be sent to phones and browsers, and what could not be.",
+        abstract: "Shows queued and failed notifications.",
         subcommands: [
             QueueCommand.self, CircuitsCommand.self, FailuresCommand.self, RetryCommand.self, DropCommand.self,
         ],
         defaultSubcommand: QueueCommand.self
     )
 
-    /// `roost push queue`.
     struct QueueCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "queue",
-            abstract: "Says how much waits for which push service, and since when."
+            abstract: "Shows how many notifications wait for each push service, and since when."
         )
 
         @OptionGroup var options: WorkspaceOptions
@@ -28,11 +26,10 @@ struct PushCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost push circuits`.
     struct CircuitsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "circuits",
-            abstract: "Says which push services fail, why, and when they are tried again."
+            abstract: "Shows which push services fail, why, and when they are retried."
         )
 
         @OptionGroup var options: WorkspaceOptions
@@ -43,15 +40,14 @@ struct PushCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost push failures`.
     struct FailuresCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "failures",
-            abstract: "Lists what a push service would not take, the newest first."
+            abstract: "Lists notifications that a push service rejected, newest first."
         )
 
-        @Option(help: "How many, at most 100.") var limit = 20
-        @Option(help: "Those before this one.") var before: Int64?
+        @Option(help: "The maximum number of failures, at most 100.") var limit = 20
+        @Option(help: "Only failures with a lower number.") var before: Int64?
         @OptionGroup var options: WorkspaceOptions
 
         func run() async throws {
@@ -60,11 +56,10 @@ struct PushCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost push retry`.
     struct RetryCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "retry",
-            abstract: "Has what could not be sent sent once more."
+            abstract: "Sends failed notifications again."
         )
 
         @OptionGroup var selected: PushSelectionOptions
@@ -72,15 +67,14 @@ struct PushCommand: AsyncParsableCommand {
 
         func run() async throws {
             let changed = try await requesting(options) { try await $0.retry(selected.selection) }
-            print("\(changed.count) will be sent once more")
+            print("\(changed.count) will be sent again")
         }
     }
 
-    /// `roost push drop`.
     struct DropCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "drop",
-            abstract: "Gives up what could not be sent."
+            abstract: "Drops failed notifications."
         )
 
         @OptionGroup var selected: PushSelectionOptions
@@ -88,21 +82,20 @@ struct PushCommand: AsyncParsableCommand {
 
         func run() async throws {
             let changed = try await requesting(options) { try await $0.drop(selected.selection) }
-            print("\(changed.count) were given up")
+            print("\(changed.count) were dropped")
         }
     }
 }
 
-/// Which failures are meant.
 struct PushSelectionOptions: ParsableArguments {
-    @Argument(help: "Their numbers, as `roost push failures` lists them.") var ids: [Int64] = []
-    @Option(help: "Those of an application.") var application: String?
-    @Option(help: "Those for this reason.") var reason: String?
-    @Flag(help: "All of them.") var all = false
+    @Argument(help: "The failures' numbers, as `roost push failures` prints them.") var ids: [Int64] = []
+    @Option(help: "All failures of an application.") var application: String?
+    @Option(help: "All failures with this reason.") var reason: String?
+    @Flag(help: "All failures.") var all = false
 
     func validate() throws {
         guard !ids.isEmpty || application != nil || reason != nil || all else {
-            throw ValidationError("say which: numbers, --application, --reason or --all")
+            throw ValidationError("select failures by number, --application, --reason or --all")
         }
     }
 
@@ -116,7 +109,6 @@ struct PushSelectionOptions: ParsableArguments {
     }
 }
 
-/// Calls push.
 private func requesting<Response>(
     _ options: WorkspaceOptions,
     _ call: (PushClient) async throws -> Response

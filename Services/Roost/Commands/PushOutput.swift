@@ -2,7 +2,6 @@ import Foundation
 import PushAPI
 import Wire
 
-/// What `roost push` prints.
 enum PushOutput {
     static func queue(_ report: QueueReport, at now: Date) -> String {
         let queues = report.queues.filter { $0.waiting > 0 || $0.circuit?.isOpen == true }
@@ -10,12 +9,12 @@ enum PushOutput {
             [
                 queue.applicationId, queue.service, "\(queue.waiting)",
                 queue.oldest.map { age(of: $0, at: now) } ?? "-",
-                queue.circuit?.isOpen == true ? "nothing is sent: \(queue.circuit?.reason ?? "it fails")" : "",
+                queue.circuit?.isOpen == true ? "paused: \(queue.circuit?.reason ?? "failures")" : "",
             ]
         }
-        let heads = [["APPLICATION", "SERVICE", "WAITING", "OLDEST", ""]]
-        return (queues.isEmpty ? "nothing waits\n" : TextTable.lines(heads + rows)) + """
-            not decided yet: \(report.undecided)
+        let heads = [["APPLICATION", "SERVICE", "WAITING", "OLDEST", "STATE"]]
+        return (queues.isEmpty ? "no queued notifications\n" : TextTable.lines(heads + rows)) + """
+            undecided: \(report.undecided)
             held by quiet hours: \(report.held)
             failures: \(report.failures)\(report.failures > 0 ? " (roost push failures)" : "")
 
@@ -31,14 +30,14 @@ enum PushOutput {
                 circuit.isOpen ? circuit.retryAt.map { Timestamp.string(from: $0) } ?? "-" : "-",
             ]
         }
-        guard !rows.isEmpty else { return "every push service is well\n" }
+        guard !rows.isEmpty else { return "no push service has failed\n" }
         return TextTable.lines(
-            [["APPLICATION", "SERVICE", "CIRCUIT", "REASON", "FAILURES", "OPENED", "TRIED AGAIN"]] + rows
+            [["APPLICATION", "SERVICE", "CIRCUIT", "REASON", "FAILURES", "OPENED", "NEXT ATTEMPT"]] + rows
         )
     }
 
     static func failures(_ failures: [PushFailure]) -> String {
-        guard !failures.isEmpty else { return "there are none\n" }
+        guard !failures.isEmpty else { return "no failures\n" }
         let rows = failures.map { failure in
             [
                 "\(failure.id)", Timestamp.string(from: failure.failedAt), failure.applicationId, failure.userId,

@@ -1,21 +1,21 @@
 import ArgumentParser
 
-/// `roost ready`: one service's own word on whether it is ready, for a health check where there is no curl.
+/// `roost ready`: a health check for containers without curl.
 struct ReadyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ready",
-        abstract: "Asks a service whether it is ready; ends with 1 if it is not."
+        abstract: "Checks whether a service is ready; exits with 1 if it is not."
     )
 
-    @Argument(help: "Its address, like http://127.0.0.1:8080.")
+    @Argument(help: "The URL of the service, for example http://127.0.0.1:8080.")
     var url: String
 
-    @Option(help: "Seconds to wait for the answer.")
+    @Option(help: "Seconds to wait for the response.")
     var timeout = 3
 
     func validate() throws {
         guard 1...60 ~= timeout else {
-            throw ValidationError("--timeout is in seconds, 1 to 60.")
+            throw ValidationError("--timeout must be 1 to 60 seconds")
         }
     }
 
@@ -24,9 +24,9 @@ struct ReadyCommand: AsyncParsableCommand {
         case .ready:
             return
         case .notReady(let status, let body):
-            print("\(url) answers \(status): \(body.prefix(300))")
+            print("\(url) responds with \(status): \(body.prefix(300))")
         case .unreachable:
-            print("\(url) does not answer")
+            print("\(url) does not respond")
         }
         throw ExitCode.failure
     }

@@ -3,27 +3,26 @@ import Foundation
 import Glibc
 import LocalPostgres
 
-/// `roost restore`: a backup back where it came from, or somewhere else.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Restores a backup into an empty database and counts what is there.",
+        abstract: "Restores a backup into an empty database and compares the row counts.",
         discussion: """
-            First every byte of the backup is held to its checksum. The services must not run. Ends with 2 if the \
-            backup is damaged, with 1 if something else is in the way; what, is said.
+            First verifies the checksum of every part. The services must not run. Exits with 2 if the backup is \
+            damaged, with 1 after any other error; an error message gives the reason.
             """
     )
 
     @OptionGroup var options: WorkspaceOptions
     @OptionGroup var timeoutOptions: TimeoutOptions
 
-    @Argument(help: "The folder that roost backup has made.")
+    @Argument(help: "The folder that roost backup created.")
     var path: String
 
-    @Flag(help: "Drop what the services have in the database now.")
+    @Flag(help: "Drops the existing data of the services.")
     var replace = false
 
-    @Flag(help: "Restore into a PostgreSQL of its own that is gone afterwards; touch nothing else.")
+    @Flag(help: "Restores into a temporary PostgreSQL only and changes nothing else.")
     var dryRun = false
 
     func run() async throws {
@@ -38,12 +37,12 @@ struct RestoreCommand: AsyncParsableCommand {
 
     private func restore() async throws {
         let backup = try BackupFolder(verifying: path)
-        print("every part of the backup is as it was written, \(backup.manifest.takenAt)")
+        print("all checksums of the backup from \(backup.manifest.takenAt) match")
         guard !dryRun else {
             try await Restore.restoreTemporarily(backup, limit: timeoutOptions.limit, logger: RoostCommand.logger()) {
                 print($0)
             }
-            return print("the backup can be restored, and all of it is there")
+            return print("the backup can be restored and is complete")
         }
         let workspace = try options.workspace()
         let settings = try SuiteSettings(workspace: workspace)
@@ -51,8 +50,8 @@ struct RestoreCommand: AsyncParsableCommand {
             guard let key = program.encryptionKey, settings.encryptionKeys(of: program) == nil else { continue }
             throw Workspace.Problem(
                 """
-                \(key) is not set. Without the key that was kept with the backup, what \(program.name) has encrypted \
-                cannot be read: put the secrets.env of then into \(workspace.folder), or set the variable
+                \(key) is not set; without the key from the time of the backup, the encrypted data of \(program.name) \
+                cannot be read. Copy the secrets.env of that time to \(workspace.folder), or set the variable
                 """
             )
         }
@@ -85,6 +84,6 @@ struct RestoreCommand: AsyncParsableCommand {
             try UploadFolder(path: uploads).restore(backup)
             print("\(files.count) uploads are in \(uploads)")
         }
-        print("restored, and all of it is there")
+        print("the backup is restored and complete")
     }
 }

@@ -1,4 +1,3 @@
-/// Rows of text in columns as wide as what is in them, as the operator's command prints them.
 enum TextTable {
     static func lines(_ rows: [[String]]) -> String {
         let columns = rows.first?.indices ?? 0..<0

@@ -1,18 +1,18 @@
 import ArgumentParser
 import Glibc
 
-/// `roost up`: the whole suite, kept running until Ctrl-C.
 struct UpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
         abstract: "Starts PostgreSQL and the services, and keeps them running.",
         discussion: """
-            Whatever ends is started again. Ctrl-C stops everything cleanly, a second one at once. Settings are \
-            environment variables, or lines of .env; .env.example lists them.
+            Processes that exit are restarted. Ctrl-C stops everything cleanly, a second Ctrl-C at once. Settings are \
+            environment variables or lines of .env; .env.example lists them.
             """
     )
 
-    /// Lets the services hold as many connections as the system allows, whatever the shell began with.
+    /// Raises the limit of open files to the system's maximum, so that services can hold as many connections as
+    /// possible.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -37,7 +37,7 @@ struct UpCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard 1...3_600 ~= livenessTimeout else {
-            throw ValidationError("--liveness-timeout is in seconds, 1 to 3600.")
+            throw ValidationError("--liveness-timeout must be 1 to 3600 seconds")
         }
     }
 
@@ -92,7 +92,7 @@ struct UpCommand: AsyncParsableCommand {
                 console.report("roost: \(reason)")
                 hasFailed = true
             case .signal:
-                console.report("roost: stopping; Ctrl-C once more stops at once")
+                console.report("roost: stopping; press Ctrl-C again to stop at once")
             case .stopped:
                 await starting.value
                 if hasFailed {

@@ -4,14 +4,13 @@ import Foundation
 import Glibc
 import LocalPostgres
 
-/// `roost with-postgres -- command…`: runs a command beside a PostgreSQL of its own.
 struct WithPostgresCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "with-postgres",
-        abstract: "Runs a command with TEST_DATABASE_URL set to a PostgreSQL of its own, gone afterwards.",
+        abstract: "Runs a command with TEST_DATABASE_URL set to a temporary PostgreSQL.",
         discussion: """
-            The server is made for the command in a temporary folder, listens on 127.0.0.1, and does not flush to disk. \
-            Signals are passed on to the command, and its exit code is the answer.
+            The server is created for the command in a temporary folder, listens on 127.0.0.1, and does not flush to \
+            disk. Signals are forwarded to the command, and its exit code is returned.
             """
     )
 
@@ -20,7 +19,7 @@ struct WithPostgresCommand: AsyncParsableCommand {
 
     func validate() throws {
         if words.isEmpty {
-            throw ValidationError("Give a command after --.")
+            throw ValidationError("a command is required after --")
         }
     }
 
@@ -29,7 +28,7 @@ struct WithPostgresCommand: AsyncParsableCommand {
         let server = try await PostgresServer.temporary(logger: RoostCommand.logger())
         let status: ExitStatus
         do {
-            status = try await run(on: server, passingOn: signals)
+            status = try await run(on: server, forwarding: signals)
         } catch {
             await server.discard()
             throw error
@@ -40,12 +39,12 @@ struct WithPostgresCommand: AsyncParsableCommand {
 
     private var words: [String] { Array(command.drop { $0 == "--" }) }
 
-    private func run(on server: PostgresServer, passingOn signals: Signals) async throws -> ExitStatus {
+    private func run(on server: PostgresServer, forwarding signals: Signals) async throws -> ExitStatus {
         var environment = ProcessInfo.processInfo.environment
         environment["TEST_DATABASE_URL"] = server.url()
         var command = ProcessCommand(words[0], Array(words.dropFirst()), environment: environment)
         command.input = .inherited
-        // In this group, so that it may read from the terminal and hears Ctrl-C from there.
+        // The command stays in this process group, so that it can read from the terminal and receives Ctrl-C.
         command.leadsGroup = false
         let child = try await ChildProcess.start(command)
         let relay = Task {

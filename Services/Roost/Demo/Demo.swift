@@ -1,7 +1,7 @@
 import AuthAPI
 import Wire
 
-/// What a suite with a sandbox has to show from the start: networks that call social, and an account linked to them.
+/// The demo of a suite with a sandbox: networks that call social, and an account that is linked to them.
 struct Demo: Sendable {
     let settings: SuiteSettings
     let networks: SandboxNetworks
@@ -13,28 +13,28 @@ struct Demo: Sendable {
         account = DemoAccount(settings, password: password)
     }
 
-    /// Does all of it, whatever was done before.
+    /// Prepares the demo; the method may run again at any time.
     ///
-    /// What could not be done of the networks is told, and nothing else is the worse for it.
+    /// Failures with a network are reported and do not stop the rest.
     ///
     /// - Parameters:
-    ///   - anew: Links what is linked too: a sandbox that was started again knows nothing of the tokens that it gave out.
-    ///   - tell: Is told what could not be done.
-    /// - Returns: A session of the account.
-    /// - Throws: Where nobody could be signed in.
+    ///   - relinking: whether linked networks are linked again; a restarted sandbox does not know its earlier tokens.
+    ///   - report: receives a description of each failure.
+    /// - Returns: a session of the account.
+    /// - Throws: an error when the account cannot sign in.
     func prepare(relinking: Bool, reporting report: (String) -> Void) async throws -> SignIn {
         let fake = networks.used(for: settings.given)
         let social = SuiteProgram.all.first { $0.name == "social" }.flatMap { settings.addresses(of: $0).first }
         let webhooks = social.map { SandboxWebhooks(social: $0, given: settings.given) }
         for network in fake {
-            await reporting(report, "\(network.network) of the sandbox does not call social") {
+            await reporting(report, "the sandbox's \(network.network) does not call social") {
                 try await webhooks?.register(at: network)
             }
         }
         let signIn = try await account.signIn()
         let linked = relinking ? [] : try await account.linked(signIn)
         for network in fake where !linked.contains(network.network) {
-            await reporting(report, "the demo is not linked to \(network.network)") {
+            await reporting(report, "the demo account is not linked to \(network.network)") {
                 try await account.link(to: network, signIn)
             }
         }

@@ -4,10 +4,9 @@ import ServiceClient
 import SocialAPI
 import Wire
 
-/// Somebody to try things with: an account of Roost's own that is linked to every network which the sandbox plays.
 struct DemoAccount: Sendable {
     static let username = "demo"
-    /// Whose accounts on the networks it has: one of those who have talks and notifications there from the start.
+    /// The sandbox user whose network accounts are linked; these have conversations and notifications from the start.
     private static let person = "ana"
 
     private let auth: ServiceClient
@@ -16,7 +15,7 @@ struct DemoAccount: Sendable {
 
     init(_ settings: SuiteSettings, password: String) {
         self.password = password
-        // Past the gateway, whose certificate is for another name than this machine's.
+        // Requests bypass the gateway, whose certificate is not for this machine's name.
         func client(_ service: String) -> ServiceClient {
             let addresses = SuiteProgram.all.flatMap { $0.name == service ? settings.addresses(of: $0) : [] }
             return ServiceClient(callee: service, transport: HTTPTransport(baseURLs: addresses))
@@ -24,9 +23,9 @@ struct DemoAccount: Sendable {
         (auth, social) = (client("auth"), client("social"))
     }
 
-    /// Signs in; as somebody new, where there is nobody of the name.
+    /// Signs in, and creates the account first if the username is free.
     ///
-    /// - Throws: `Workspace.Problem` where the name is somebody else's.
+    /// - Throws: `Workspace.Problem` when the username belongs to another user.
     func signIn() async throws -> SignIn {
         do {
             return try await logIn()
@@ -35,13 +34,13 @@ struct DemoAccount: Sendable {
             do {
                 _ = try await auth.post("/auth/register", draft, timeout: .seconds(10), as: RegistrationResult.self)
             } catch let error as APIError where error.code == "username_taken" {
-                // Another who signs in at the same moment may have made it: then the password is right.
+                // A concurrent sign-in may have created the account; the password is then correct.
             }
         }
         do {
             return try await logIn()
         } catch let error as APIError where error.kind == .unauthenticated {
-            throw Workspace.Problem("the account \(Self.username) is somebody else's, or has another password")
+            throw Workspace.Problem("the account \(Self.username) belongs to another user or has another password")
         }
     }
 
@@ -54,13 +53,11 @@ struct DemoAccount: Sendable {
         _ = try await auth.authorized(as: signIn.jwt).send(.post, "/auth/logout")
     }
 
-    /// What is linked now.
     func linked(_ signIn: SignIn) async throws -> Set<String> {
         let page: Page<NetworkStatus> = try await social.authorized(as: signIn.jwt).get("/networks")
         return Set(page.items.filter { $0.state == .linked }.map(\.network.rawValue))
     }
 
-    /// Links it to a network of the sandbox.
     func link(to fake: SandboxNetworks.Fake, _ signIn: SignIn) async throws {
         guard let account = fake.accounts.first(where: { $0.name == Self.person }) else { return }
         let client = social.authorized(as: signIn.jwt)
@@ -70,10 +67,10 @@ struct DemoAccount: Sendable {
 }
 
 extension LinkDraft {
-    /// The sandbox's tokens are those of OAuth 2.0, whose limits are wider than 1.0a's.
+    /// Creates a draft with OAuth 2.0 tokens, whose limits are higher than those of OAuth 1.0a.
     init(_ account: SandboxNetworks.Account, on fake: SandboxNetworks.Fake) {
         switch fake.network {
-        // An app password; tokens of Bluesky end within hours.
+        // An app password, because Bluesky's tokens expire within hours.
         case "bluesky": self.init(accessToken: account.password ?? account.accessToken, id: account.id)
         case "mastodon": self.init(accessToken: account.accessToken, instance: fake.origin)
         default: self.init(accessToken: account.accessToken, refreshToken: account.refreshToken)

@@ -3,23 +3,22 @@ import HTTPTypes
 import ServiceClient
 import Wire
 
-/// Has the sandbox's networks call social, as an operator has the real ones do with their applications' pages.
+/// Registers social as the webhook of the sandbox's networks, as an operator does on the real networks' pages.
 struct SandboxWebhooks: Sendable {
-    /// Of Meta's, what of it is told, by its name in a subscription.
+    /// The subscription objects of Meta's networks.
     static let objects = ["facebook": "page", "instagram": "instagram"]
 
-    /// Where social is.
     let social: String
     let given: [String: String]
 
-    /// What Meta's networks ask social for when they begin to call.
+    /// Returns the token that Meta's networks send to social to verify a new subscription.
     static func verifyToken(of fake: SandboxNetworks.Fake, in given: [String: String]) -> String {
         given[fake.setting("VERIFY_TOKEN")].flatMap { $0.isEmpty ? nil : $0 } ?? "sandbox"
     }
 
-    /// Registers social at a network; nothing where the network calls nobody.
+    /// Registers social at a network; does nothing for a network without webhooks.
     ///
-    /// The network challenges social before it answers.
+    /// The network sends a challenge to social before it responds.
     func register(at fake: SandboxNetworks.Fake) async throws {
         let network = ServiceClient(callee: fake.network, transport: HTTPTransport(baseURLs: [fake.origin]))
         let callback = "\(social)/webhooks/\(fake.network)"
@@ -39,9 +38,9 @@ struct SandboxWebhooks: Sendable {
                 let hook = ["url": callback]
                 _ = try await application.post(hooks, hook, timeout: .seconds(15), as: JSONValue.self)
             } catch {
-                // An address is taken once: who has registered it before has done all there is to do.
-                let known = try await application.get(hooks, as: Hooks.self).data
-                guard known.contains(where: { $0.url == callback }) else { throw error }
+                // A network registers an address only once, so an address that is already registered is a success.
+                let registered = try await application.get(hooks, as: Hooks.self).data
+                guard registered.contains(where: { $0.url == callback }) else { throw error }
             }
         }
     }
@@ -54,7 +53,6 @@ struct SandboxWebhooks: Sendable {
         let data: [Hook]
     }
 
-    /// By which the application speaks for itself.
     private func appToken(of fake: SandboxNetworks.Fake, from network: ServiceClient) async throws -> String {
         let basic = Data("\(fake.clientId):\(fake.clientSecret)".utf8).base64EncodedString()
         let response = try await network.send(
@@ -64,7 +62,7 @@ struct SandboxWebhooks: Sendable {
             headers: [.authorization: "Basic \(basic)"]
         )
         guard let token = try JSONParser.parse(response.body)["access_token"]?.text else {
-            throw Workspace.Problem("\(fake.network) gave no token")
+            throw Workspace.Problem("\(fake.network) returned no token")
         }
         return token
     }

@@ -2,9 +2,8 @@ import Blobs
 import Foundation
 import NIOCore
 
-/// Where files are kept: with a bucket, whether a blob can be put there, read back and deleted.
+/// Checks the blob store; with a bucket, writes, reads and deletes a test blob.
 struct BlobChecks: Sendable {
-    /// What the key must be allowed; see `S3BlobStore`.
     private static let permissions = """
         allow the key s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload on the objects, \
         s3:ListBucket and s3:ListBucketMultipartUploads on the bucket
@@ -16,16 +15,16 @@ struct BlobChecks: Sendable {
     func findings() async -> [Finding] {
         guard let bucket = given("S3_BUCKET") else {
             guard given("S3_ENDPOINT") == nil else {
-                return [.failure("S3_ENDPOINT is set, and S3_BUCKET is not", "set both, or neither")]
+                return [.failure("S3_ENDPOINT is set, but S3_BUCKET is not", "set both or neither")]
             }
-            return [.ok("files are kept in \(settings.uploads(in: workspace))")]
+            return [.ok("files are stored in \(settings.uploads(in: workspace))")]
         }
         for name in ["S3_ACCESS_KEY", "S3_SECRET_KEY"] where given(name) == nil {
-            return [.failure("S3_BUCKET is set, and \(name) is not", "set it to the bucket's key")]
+            return [.failure("S3_BUCKET is set, but \(name) is not", "set it to the bucket's key")]
         }
-        // What a probe puts there until it is sent.
+        // The folder for the parts of the test blob before they are sent.
         let folder = "\(NSTemporaryDirectory())/roost-doctor-\(UUID().uuidString)"
-        // Silence: it is a temporary folder.
+        // A failure is ignored, because the folder is temporary.
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let configuration = configuration(of: bucket, parts: folder)
         let location = "the bucket \(bucket) at \(configuration.endpoint)"
@@ -49,19 +48,18 @@ struct BlobChecks: Sendable {
         let prefix = given("S3_PREFIX") ?? ""
         s3.prefix = (prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/") + "doctor/"
         s3.trustedAuthorities = given("TRUSTED_CA").map(Self.authorities)
-        // He who asks is waiting.
+        // The operator waits for the result.
         (s3.attempts, s3.timeout) = (1, .seconds(10))
         return s3
     }
 
-    /// PEM, in one line or in several, or the path of a file of it.
+    /// Returns PEM text that is given in one line, in several lines, or as the path of a file.
     private static func authorities(_ setting: String) -> String {
         guard !setting.contains("-----BEGIN") else { return setting.replacing("\\n", with: "\n") }
-        // Silence: text without a certificate is found to be none.
+        // An unreadable file yields no certificates, and the store reports that.
         return (try? String(contentsOfFile: setting, encoding: .utf8)) ?? ""
     }
 
-    /// Leaves nothing behind.
     private func probe(_ store: S3BlobStore, _ location: String) async throws -> Finding {
         let (key, text) = (BlobKey.random(), "written by roost doctor")
         _ = try await store.put(key, limit: 100) { try await $0.write(ByteBuffer(string: text)) }
@@ -69,21 +67,21 @@ struct BlobChecks: Sendable {
         do {
             read = try await bytes(of: key, in: store)
         } catch {
-            // Silence: what it read like is what is told.
+            // A failure is ignored, because the read error is reported.
             try? await store.delete(key)
             throw error
         }
         try await store.delete(key)
         guard String(buffer: read) == text else {
-            return .failure("\(location) gives back something else than was put there", "see who else writes there")
+            return .failure("\(location) returned different data", "check which other program writes there")
         }
         guard try await store.open(key) == nil else {
             return .failure(
-                "\(location) keeps what is deleted",
-                "see whether something brings it back, as a mirror does"
+                "\(location) does not delete blobs",
+                "check for a program that restores blobs, such as a mirror"
             )
         }
-        return .ok("files are kept in \(location): put, read back and deleted")
+        return .ok("files are stored in \(location): writing, reading and deleting work")
     }
 
     private func bytes(of key: BlobKey, in store: S3BlobStore) async throws -> ByteBuffer {
@@ -95,28 +93,28 @@ struct BlobChecks: Sendable {
     static func remedy(for error: any Error) -> String {
         switch error {
         case S3ConfigurationError.endpoint: "S3_ENDPOINT must be https://host, without a path"
-        case S3ConfigurationError.bucket: "S3_BUCKET is no name of a bucket"
+        case S3ConfigurationError.bucket: "S3_BUCKET is not a valid bucket name"
         case S3ConfigurationError.prefix:
-            "S3_PREFIX must be names of letters, digits, -, _ and ., with slashes between"
-        case S3ConfigurationError.trustedAuthorities: "TRUSTED_CA holds no certificates that can be read"
-        case BlobError.noSpace: "make room in the bucket, or raise its quota"
+            "S3_PREFIX must be names of letters, digits, -, _ and ., separated by slashes"
+        case S3ConfigurationError.trustedAuthorities: "TRUSTED_CA contains no readable certificates"
+        case BlobError.noSpace: "free space in the bucket, or raise its quota"
         case BlobError.unavailable(let reason): Self.remedy(forRefusal: reason)
-        default: "see what the store's own log says"
+        default: "check the log of the store"
         }
     }
 
-    /// By S3's own word for it (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
+    /// Returns the remedy for an S3 error code (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
     private static func remedy(forRefusal reason: String) -> String {
         let remedies = [
-            ("NoSuchBucket", "make the bucket: Roost makes none"),
-            ("InvalidAccessKeyId", "check S3_ACCESS_KEY: nobody has such a key there"),
-            ("SignatureDoesNotMatch", "check S3_SECRET_KEY, and S3_REGION"),
+            ("NoSuchBucket", "create the bucket; Roost does not create it"),
+            ("InvalidAccessKeyId", "check S3_ACCESS_KEY: the key does not exist"),
+            ("SignatureDoesNotMatch", "check S3_SECRET_KEY and S3_REGION"),
             ("AuthorizationHeaderMalformed", "check S3_REGION"),
-            ("PermanentRedirect", "check S3_REGION and S3_ENDPOINT: the bucket is elsewhere"),
-            ("RequestTimeTooSkewed", "run a time service: the clocks here and there are too far apart"),
+            ("PermanentRedirect", "check S3_REGION and S3_ENDPOINT: the bucket is at another address"),
+            ("RequestTimeTooSkewed", "synchronize the clocks: they differ too much"),
             ("AccessDenied", permissions),
         ]
-        return remedies.first { reason.contains($0.0) }?.1 ?? "check S3_ENDPOINT, and the way there"
+        return remedies.first { reason.contains($0.0) }?.1 ?? "check S3_ENDPOINT and the network"
     }
 
     private func given(_ name: String) -> String? { settings.given[name].flatMap { $0.isEmpty ? nil : $0 } }

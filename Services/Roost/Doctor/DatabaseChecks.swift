@@ -3,7 +3,6 @@ import LocalPostgres
 import Logging
 import Postgres
 
-/// What the database looks like: that it answers, its clock, and each service's role and schema.
 struct DatabaseChecks: Sendable {
     let workspace: Workspace
     let settings: SuiteSettings
@@ -16,9 +15,9 @@ struct DatabaseChecks: Sendable {
             }
             return try await findings(at: url)
         } catch let error as PostgresError where error.isUnavailable {
-            return [.failure("PostgreSQL does not answer: \(error)", remedyIfUnreachable)]
+            return [.failure("PostgreSQL does not respond: \(error)", remedyIfUnreachable)]
         } catch {
-            return [.failure("PostgreSQL could not be asked: \(error)", remedyIfUnreachable)]
+            return [.failure("PostgreSQL could not be checked: \(error)", remedyIfUnreachable)]
         }
     }
 
@@ -56,7 +55,7 @@ struct DatabaseChecks: Sendable {
             "SELECT current_setting('server_version_num')::int8 AS version",
             as: { try $0.int("version") }
         )
-        let text = "PostgreSQL \(version / 10_000).\(version % 10_000) answers"
+        let text = "PostgreSQL \(version / 10_000).\(version % 10_000) responds"
         return version >= 150_000 ? .ok(text) : .failure(text, "PostgreSQL 15 or newer is needed")
     }
 
@@ -66,8 +65,8 @@ struct DatabaseChecks: Sendable {
         let text = "the clocks here and at PostgreSQL are \(Int(skew * 1_000)) ms apart"
         switch skew {
         case ..<2: return .ok(text)
-        case ..<30: return .warning(text, "run a time service on both machines")
-        default: return .failure(text, "run a time service on both machines: tokens are refused as not yet valid")
+        case ..<30: return .warning(text, "synchronize the clocks of both machines")
+        default: return .failure(text, "synchronize the clocks: tokens are rejected as not yet valid")
         }
     }
 
@@ -85,7 +84,7 @@ struct DatabaseChecks: Sendable {
             ? .ok(text) : .warning(text, "raise max_connections, or lower DATABASE_CONNECTIONS")
     }
 
-    /// Whether a service's role can log in, owns its schema and can enter no other service's.
+    /// Checks that a service's role can log in, owns its schema and cannot use another service's schema.
     private func role(of program: SuiteProgram, _ pool: PostgresPool) async throws -> Finding {
         let others = SuiteProgram.all.filter { $0.hasDatabase && $0 != program }.map(\.name)
         let row = try await pool.first(
@@ -95,33 +94,33 @@ struct DatabaseChecks: Sendable {
                 EXISTS (
                     SELECT FROM pg_namespace
                     WHERE nspname = ANY(\(others)) AND has_schema_privilege(pg_roles.oid, pg_namespace.oid, 'USAGE')
-                ) AS trespasses
+                ) AS uses_others
             FROM pg_roles
             WHERE rolname = \(program.role)
             """,
             as: { row in
                 (
                     mayLogIn: try row.bool("may_log_in"), owns: try row.decodeIfPresent("owns", as: Bool.self) ?? false,
-                    trespasses: try row.bool("trespasses")
+                    usesOthers: try row.bool("uses_others")
                 )
             }
         )
         guard let row else {
             return .warning(
                 "the role \(program.role) does not exist",
-                "roost up or roost migrate makes it, where it may"
+                "roost up or roost migrate creates it, if permitted"
             )
         }
-        guard row.owns, !row.trespasses else {
+        guard row.owns, !row.usesOthers else {
             return .failure(
                 row.owns
-                    ? "\(program.role) can enter another service's schema"
+                    ? "\(program.role) can use another service's schema"
                     : "\(program.role) does not own the schema \(program.name)",
-                "roost migrate sets it right"
+                "roost migrate corrects it"
             )
         }
         return row.mayLogIn
-            ? .ok("\(program.role) owns the schema \(program.name) and can enter no other")
-            : .warning("\(program.role) cannot log in, so it is a guard and no wall", "let roost up make the roles")
+            ? .ok("\(program.role) owns the schema \(program.name) and can use no other")
+            : .warning("\(program.role) cannot log in, so services share a user", "let roost up create the roles")
     }
 }

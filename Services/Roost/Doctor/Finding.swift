@@ -1,17 +1,13 @@
-/// One thing that the doctor has looked at.
 struct Finding: Sendable {
     enum Severity: String, Sendable {
         case ok = "ok"
-        /// Works, but not for long or not for all.
+        /// Works, but only for some time or for some users.
         case warning = "warning"
-        /// Keeps the suite from running.
         case failure = "FAILURE"
     }
 
     let severity: Severity
-    /// What was looked at and what was seen.
     let text: String
-    /// What to do about it.
     let remedy: String?
 
     static func ok(_ text: String) -> Finding { Finding(severity: .ok, text: text, remedy: nil) }
@@ -24,7 +20,6 @@ struct Finding: Sendable {
         Finding(severity: .failure, text: text, remedy: remedy)
     }
 
-    /// A line for a person, and a second one with the remedy.
     var lines: String {
         let mark = severity.rawValue.padding(toLength: 8)
         return "\(mark) \(text)" + (remedy.map { "\n         → \($0)" } ?? "")

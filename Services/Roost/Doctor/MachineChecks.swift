@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import LocalPostgres
 
-/// What the machine offers: programs, room, limits.
 struct MachineChecks: Sendable {
     let workspace: Workspace
     let settings: SuiteSettings
@@ -15,7 +14,7 @@ struct MachineChecks: Sendable {
 
     private func toolchain() async -> Finding {
         let command = ProcessCommand("swift", ["--version"], environment: ProcessInfo.processInfo.environment)
-        // Silence: the finding says that it cannot be run.
+        // A failure is ignored, because the finding reports it.
         guard let (status, output) = try? await command.run(within: .seconds(30)), status.isSuccess,
             let version = output.firstMatch(of: #/Swift version (\d+)\.(\d+)[^ ]*/#)
         else {
@@ -40,7 +39,7 @@ struct MachineChecks: Sendable {
     }
 
     private func executables() -> Finding {
-        // Silence: without /proc nothing of this runs.
+        // Without /proc, no executable is found.
         let built = try? Executables()
         let missing = SuiteProgram.all.filter { built?.path(of: $0.name) == nil }.map(\.name)
         guard missing.isEmpty else {
@@ -57,13 +56,13 @@ struct MachineChecks: Sendable {
         }
         var info = statvfs()
         guard statvfs(volume, &info) == 0 else {
-            return .warning("the room in \(volume) cannot be told", "look at it with df")
+            return .warning("the free space of \(volume) is unknown", "check it with df")
         }
         let free = Int(info.f_bavail) * Int(info.f_frsize)
-        let text = "\(free / (1 << 20)) MB free where the data is (\(volume))"
+        let text = "\(free / (1 << 20)) MB free for the data (\(volume))"
         switch free {
-        case ..<(gigabyte / 4): return .failure(text, "make room: PostgreSQL stops when there is none")
-        case ..<(2 * gigabyte): return .warning(text, "make room before it is needed")
+        case ..<(gigabyte / 4): return .failure(text, "free disk space: PostgreSQL stops without it")
+        case ..<(2 * gigabyte): return .warning(text, "free disk space")
         default: return .ok(text)
         }
     }
@@ -71,25 +70,25 @@ struct MachineChecks: Sendable {
     private func descriptors() -> Finding {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        // `roost up` raises the soft limit to this one.
-        let text = "\(limit.rlim_max) open files a process at most (ulimit -Hn)"
+        // `roost up` raises the soft limit to this value.
+        let text = "at most \(limit.rlim_max) open files per process (ulimit -Hn)"
         return limit.rlim_max >= 4_096
-            ? .ok(text) : .warning(text, "raise it: a connection takes one, a tunnelled one two in the gateway")
+            ? .ok(text) : .warning(text, "raise it: a connection uses one file, a tunnel two in the gateway")
     }
 
     private func secrets() -> [Finding] {
         let path = workspace.secretsFile
         var findings: [Finding] = []
-        // Silence: a file that is not there has no mode.
+        // A missing file has no mode.
         let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
         let exists = mode != nil
         if let mode {
             findings.append(
                 mode & 0o077 == 0
-                    ? .ok("\(path) is its owner's alone")
+                    ? .ok("only its owner can read \(path)")
                     : .failure(
-                        "\(path) can be read by others",
-                        "chmod 600 \(path), and change the secrets if others were there"
+                        "other users can read \(path)",
+                        "chmod 600 \(path), and replace the secrets if others had access"
                     )
             )
         }
@@ -102,8 +101,8 @@ struct MachineChecks: Sendable {
             guard let value, !value.isEmpty else {
                 findings.append(
                     exists
-                        ? .failure("\(key) is not set", "bring back \(path) from a backup, or set it")
-                        : .ok("\(key) is made by the first roost up")
+                        ? .failure("\(key) is not set", "restore \(path) from a backup, or set it")
+                        : .ok("the first roost up creates \(key)")
                 )
                 continue
             }

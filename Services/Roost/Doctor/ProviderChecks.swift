@@ -1,26 +1,25 @@
-/// Whether push could reach those whom it is to notify.
 struct ProviderChecks: Sendable {
     private static let appleSettings = ["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID", "APNS_TOPIC"]
-    private static let source = "docs/operations.md, \"Push\", says where it comes from"
+    private static let source = "see \"Push\" in docs/operations.md"
 
     let settings: SuiteSettings
 
     func findings() -> [Finding] {
-        // Silence: what SANDBOX must be is said where the instances are looked at.
+        // A malformed SANDBOX is ignored, because the checks of the instances report it.
         let usesSandbox = (try? settings.usesSandbox) ?? false
         return usesSandbox && !isSet("APNS_KEY") && !isSet("FCM_SERVICE_ACCOUNT")
-            ? [.ok("the sandbox stands in for Apple and Google: nobody's phone is reached")] : [apple(), google()]
+            ? [.ok("the sandbox replaces Apple and Google: no real phone is notified")] : [apple(), google()]
     }
 
     private func apple() -> Finding {
         let missing = Self.appleSettings.filter { !isSet($0) }
         guard let first = missing.first else {
-            return .ok("iPhones are notified as \(settings.given["APNS_TOPIC"] ?? "")")
+            return .ok("iPhones are notified with the topic \(settings.given["APNS_TOPIC"] ?? "")")
         }
         guard missing.count < Self.appleSettings.count else {
             return .warning("iPhones are not notified: APNS_KEY is not set", Self.source)
         }
-        return .failure("\(first) is not set, and others of Apple's are", "set all four, or none of them")
+        return .failure("\(first) is not set, but other Apple settings are", "set all four or none")
     }
 
     private func google() -> Finding {

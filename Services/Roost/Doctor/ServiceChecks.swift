@@ -1,6 +1,6 @@
 import ChildProcesses
 
-/// Whether the services run, and whether they could.
+/// Checks that the services are ready, or that their ports are free when `roost up` does not run.
 struct ServiceChecks: Sendable {
     let workspace: Workspace
     let settings: SuiteSettings
@@ -17,7 +17,7 @@ struct ServiceChecks: Sendable {
             }
             var findings: [Finding] = [.ok("roost up runs (process \(holder))")]
             findings += ExitLog(path: workspace.restartsFile).summaries().map {
-                .warning($0, "see \(workspace.restartsFile), and the end of the process's log before each")
+                .warning($0, "see \(workspace.restartsFile) and the end of the process's log")
             }
             for instance in instances {
                 findings.append(await readiness(of: instance))
@@ -33,9 +33,9 @@ struct ServiceChecks: Sendable {
         case .ready:
             return .ok("\(instance.name) is ready at \(instance.url)")
         case .notReady(let status, let body):
-            return .failure("\(instance.name) answers \(status): \(body.prefix(300))", "see \(log(of: instance))")
+            return .failure("\(instance.name) responds with \(status): \(body.prefix(300))", "see \(log(of: instance))")
         case .unreachable:
-            return .failure("\(instance.name) does not answer at \(instance.readinessURL)", "see \(log(of: instance))")
+            return .failure("\(instance.name) does not respond at \(instance.readinessURL)", "see \(log(of: instance))")
         }
     }
 

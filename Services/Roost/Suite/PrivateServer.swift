@@ -1,12 +1,11 @@
 import LocalPostgres
 import Logging
 
-/// The private PostgreSQL of a checkout, lent to a command.
 struct PrivateServer: Sendable {
     let workspace: Workspace
     let logger: Logger
 
-    /// Lends the server that runs, or starts it for as long as the body takes.
+    /// Runs a body with the running server, or starts the server for the duration of the body.
     func withRunningServer<Value: Sendable>(_ body: (PostgresServer) async throws -> Value) async throws -> Value {
         let server = try PostgresServer(.init(directory: workspace.postgres), logger: logger)
         if try server.isRunningElsewhere() {
@@ -15,7 +14,7 @@ struct PrivateServer: Sendable {
         return try await start(server, body)
     }
 
-    /// Starts the server for as long as the body takes; nobody else may use it.
+    /// Starts the server for the duration of the body; the server must not run yet.
     func withExclusiveServer<Value: Sendable>(_ body: (PostgresServer) async throws -> Value) async throws -> Value {
         try await start(try PostgresServer(.init(directory: workspace.postgres), logger: logger), body)
     }
@@ -34,7 +33,7 @@ struct PrivateServer: Sendable {
         } catch {
             result = .failure(error)
         }
-        // Not interrupted with the rest: a server that is killed has to recover.
+        // This task is not cancelled with the rest, because a killed server must recover at its next start.
         await Task { await server.stop() }.value
         return try result.get()
     }

@@ -2,7 +2,7 @@ import Foundation
 import ServiceClient
 import Wire
 
-/// What the sandbox's Apple, Google and browsers know push by, where the operator has nothing of the real ones'.
+/// The credentials of the sandbox's push services and mail server, used where the operator has no real ones.
 struct SandboxCredentials: Decodable, Sendable {
     struct APNs: Decodable, Sendable {
         let key: String
@@ -27,22 +27,21 @@ struct SandboxCredentials: Decodable, Sendable {
     let apns: APNs
     let fcm: FCM
     let mail: Mail
-    /// The authority that its certificates are of, PEM.
+    /// The certificate authority of the sandbox, PEM.
     let authority: String
 
-    /// Asks a sandbox that runs.
     static func read(from url: String) async throws -> SandboxCredentials {
         let sandbox = ServiceClient(callee: "sandbox", transport: HTTPTransport(baseURLs: [url]))
         return try await sandbox.get("/sandbox/credentials")
     }
 
-    /// Push's environment, so that it talks to the sandbox instead of a provider that the operator has no key of.
+    /// Returns push's environment with the sandbox instead of each provider for which the operator has no key.
     func added(to environment: [String: String]) throws -> [String: String] {
         var all = environment
         if !environment.isSet("APNS_KEY") { all.merge(apnsSettings) { $1 } }
         if !environment.isSet("FCM_SERVICE_ACCOUNT") { all.merge(try fcmSettings) { $1 } }
         if !environment.isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
-        // Browsers of the sandbox are at its own address, in the clear and not.
+        // The sandbox's Web Push endpoints are at its own addresses, with and without TLS.
         let allowed = environment.isSet("ALLOWED_PRIVATE_HOSTS") ? [environment["ALLOWED_PRIVATE_HOSTS"] ?? ""] : []
         all["ALLOWED_PRIVATE_HOSTS"] = (allowed + [fcm.url, apns.url].compactMap(Self.hostAndPort)).joined(
             separator: ","
@@ -50,7 +49,7 @@ struct SandboxCredentials: Decodable, Sendable {
         return all
     }
 
-    /// Auth's environment, so that mails go to the sandbox's mailbox where the operator has no mail server.
+    /// Returns auth's environment with the sandbox's mail server if the operator has no mail server.
     func addedForMail(to environment: [String: String]) -> [String: String] {
         guard !environment.isSet("SMTP_URL") else { return environment }
         var all = environment

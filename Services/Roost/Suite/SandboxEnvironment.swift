@@ -1,10 +1,9 @@
-/// All that a sandbox which runs has told of the outside that it stands in for, and who is to know what of it.
+/// The settings of a running sandbox, for the programs that use it.
 struct SandboxEnvironment: Sendable {
     let credentials: SandboxCredentials
     let networks: SandboxNetworks
     let identities: SandboxIdentities
 
-    /// Asks a sandbox that runs.
     static func read(from url: String) async throws -> SandboxEnvironment {
         SandboxEnvironment(
             credentials: try await .read(from: url),
@@ -13,13 +12,13 @@ struct SandboxEnvironment: Sendable {
         )
     }
 
-    /// A program's environment, so that it asks the sandbox where the operator has said nothing of the real place.
+    /// Returns a program's environment with the sandbox instead of each external service that is not configured.
     func added(to environment: [String: String], of program: SuiteProgram) throws -> [String: String] {
         switch program.name {
         case "auth":
             let mail = credentials.addedForMail(to: environment)
             return identities.added(to: networks.added(to: mail, only: ["facebook", "twitter"]))
-        // Pictures of the sandbox's people are at its own address.
+        // Avatars of the sandbox's users are at the sandbox's address.
         case "photos": return networks.added(to: environment, only: [])
         case "push": return try credentials.added(to: environment)
         case "social": return networks.added(to: environment)
@@ -29,6 +28,5 @@ struct SandboxEnvironment: Sendable {
 }
 
 extension [String: String] {
-    /// Whether a setting of an environment says something.
     func isSet(_ name: String) -> Bool { self[name]?.isEmpty == false }
 }

@@ -2,7 +2,7 @@ import Foundation
 import ServiceClient
 import Wire
 
-/// The sandbox's Google and Apple as places to sign in by, where the operator knows nothing of the real ones'.
+/// The sandbox's sign-in providers (Google and Apple), used where the operator has configured none.
 struct SandboxIdentities: Decodable, Sendable {
     struct Fake: Decodable, Sendable {
         let provider: String
@@ -16,13 +16,12 @@ struct SandboxIdentities: Decodable, Sendable {
 
     let identities: [Fake]
 
-    /// Asks a sandbox that runs.
     static func read(from url: String) async throws -> SandboxIdentities {
         let sandbox = ServiceClient(callee: "sandbox", transport: HTTPTransport(baseURLs: [url]))
         return try await sandbox.get("/sandbox/identities")
     }
 
-    /// Auth's environment, so that people sign in at the sandbox where the operator has said nothing of a provider.
+    /// Returns auth's environment with the sandbox's providers instead of those that are not configured.
     func added(to environment: [String: String]) -> [String: String] {
         var all = environment
         for fake in identities {
@@ -35,7 +34,7 @@ struct SandboxIdentities: Decodable, Sendable {
             all["\(name)_KEY_ID"] = fake.keyId
             all["\(name)_TEAM_ID"] = fake.teamId
         }
-        // The sandbox's own page, so that there is somewhere to come back to from a provider's.
+        // After a sign-in, the provider redirects to the sandbox's own page.
         let issuer = identities.first.flatMap { URLComponents(string: $0.issuer) }
         if !environment.isSet("IDENTITY_REDIRECT_URLS"), var page = issuer {
             page.path = "/"

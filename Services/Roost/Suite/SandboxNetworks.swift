@@ -2,7 +2,7 @@ import Foundation
 import ServiceClient
 import Wire
 
-/// The sandbox's social networks, where the operator knows nothing of the real ones'.
+/// The sandbox's social networks, used where the operator has configured none.
 struct SandboxNetworks: Decodable, Sendable {
     struct Fake: Decodable, Sendable {
         let network: String
@@ -12,7 +12,6 @@ struct SandboxNetworks: Decodable, Sendable {
         let accounts: [Account]
     }
 
-    /// What somebody's account there is linked by.
     struct Account: Decodable, Sendable {
         let name: String
         let id: String
@@ -23,26 +22,27 @@ struct SandboxNetworks: Decodable, Sendable {
 
     let networks: [Fake]
 
-    /// Asks a sandbox that runs.
     static func read(from url: String) async throws -> SandboxNetworks {
         let sandbox = ServiceClient(callee: "sandbox", transport: HTTPTransport(baseURLs: [url]))
         return try await sandbox.get("/sandbox/networks")
     }
 
-    /// Those that social asks there, and not at the real place: people can be linked to them.
+    /// Returns the networks that social uses from the sandbox and that accounts can be linked to.
     func used(for given: [String: String]) -> [Fake] {
         networks.filter { $0.network != "rpan" && $0.isUsed(for: given) }
     }
 
-    /// The environment of social, or of auth, which knows but some of them: it asks the sandbox instead of a network
-    /// that the operator has said nothing of.
+    /// Returns the environment of social or auth with the sandbox instead of the networks that are not configured.
+    ///
+    /// `names` limits the networks, because auth uses only some of them.
     func added(to environment: [String: String], only names: Set<String>? = nil) -> [String: String] {
         var all = environment
         for fake in networks where (names?.contains(fake.network) ?? true) && fake.isUsed(for: environment) {
-            // Mastodon's address comes with each account, and its instances register whoever asks.
+            // Each linked Mastodon account has its own address, and Mastodon instances register every client.
             guard fake.network != "mastodon" else { continue }
             all[fake.setting("URL")] = fake.url
-            // Who is asked what is live needs no application, and Bluesky knows one by its address.
+            // RPAN's list of live broadcasts needs no application, and Bluesky identifies an application by its
+            // address.
             guard !["rpan", "bluesky"].contains(fake.network) else { continue }
             all[fake.setting("CLIENT_ID")] = fake.clientId
             all[fake.setting("CLIENT_SECRET")] = fake.clientSecret
@@ -52,7 +52,7 @@ struct SandboxNetworks: Decodable, Sendable {
         guard let parts = networks.first.flatMap({ URLComponents(string: $0.url) }), let host = parts.host,
             let port = parts.port
         else { return all }
-        // The sandbox's own page, so that there is somewhere to come back to from a network's.
+        // After linking a network, the network redirects to the sandbox's own page.
         if all["SOCIAL_REDIRECT_URLS"]?.isEmpty ?? true { all["SOCIAL_REDIRECT_URLS"] = "http://\(host):\(port)/" }
         let allowed = environment["ALLOWED_PRIVATE_HOSTS"].flatMap { $0.isEmpty ? nil : [$0] } ?? []
         all["ALLOWED_PRIVATE_HOSTS"] = (allowed + ["\(host):\(port)"]).joined(separator: ",")
@@ -61,20 +61,19 @@ struct SandboxNetworks: Decodable, Sendable {
 }
 
 extension SandboxNetworks.Fake {
-    /// The sandbox's own address, without the network's path: an instance of Mastodon has none.
+    /// The sandbox's own address without the network's path; a Mastodon instance has no path.
     var origin: String {
         var parts = URLComponents(string: url)
         parts?.path = ""
         return parts?.string ?? url
     }
 
-    /// `/facebook`: what all paths of the network's begin with.
+    /// The prefix of the network's paths, for example `/facebook`.
     var path: String { URLComponents(string: url)?.path ?? "" }
 
-    /// The name of a setting of this network's.
     func setting(_ name: String) -> String { "\(network.uppercased())_\(name)" }
 
-    /// Whether the operator has said nothing of the real one, or that this is it.
+    /// Returns whether the sandbox replaces the network: it is not configured, or its URL is this one.
     func isUsed(for given: [String: String]) -> Bool {
         given[setting("URL")] == url || ["URL", "CLIENT_ID"].allSatisfy { given[setting($0)]?.isEmpty ?? true }
     }

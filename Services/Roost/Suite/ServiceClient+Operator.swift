@@ -5,7 +5,6 @@ import ServiceClient
 import Wire
 
 extension ServiceClient {
-    /// A service, as the operator's command calls it.
     static func ofOperator(_ service: String, _ options: WorkspaceOptions) throws -> ServiceClient {
         let settings = try SuiteSettings(workspace: try options.workspace())
         guard let key = settings.secret(ServiceKeys.setting(of: "roost")) else {
@@ -32,14 +31,12 @@ func reportingErrors<Response>(of call: () async throws -> Response) async throw
 }
 
 extension AuthClient {
-    /// Auth, as the operator's command calls it.
     static func ofOperator(_ options: WorkspaceOptions) throws -> AuthClient {
         AuthClient(try ServiceClient.ofOperator("auth", options))
     }
 }
 
 extension PushClient {
-    /// Push, as the operator's command calls it.
     static func ofOperator(_ options: WorkspaceOptions) throws -> PushClient {
         PushClient(try ServiceClient.ofOperator("push", options))
     }

@@ -2,14 +2,13 @@ import Foundation
 import Logging
 import Postgres
 
-/// The database as the services find it: for each a role of its own that can enter its own schema and no other.
+/// The roles and schemas of the services: each role can use its own schema and no other.
 struct ServiceDatabases: Sendable {
-    /// A connection URL of someone who may make databases and roles.
+    /// The connection URL of a user that may create databases and roles.
     let administrator: String
     let secrets: Secrets
     let logger: Logger
 
-    /// Makes the database in a server that is ours alone, unless it is there.
     func createDatabase(_ name: String) async throws {
         try await connected { database in
             let exists = try await database.one(
@@ -19,13 +18,14 @@ struct ServiceDatabases: Sendable {
             if !exists {
                 try await database.run("CREATE DATABASE \(unsafe: Self.quoted(name))")
             }
-            // Everybody may enter these two by default.
+            // By default, every user may connect to these two.
             try await database.run("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC")
         }
     }
 
-    /// Makes role and schema of each service and answers the URL that each connects with; nothing that is right
-    /// already is changed.
+    /// Creates the role and schema of each service and returns the connection URL of each service.
+    ///
+    /// Correct roles and schemas stay unchanged.
     func prepare() async throws -> [String: String] {
         try await connected { database in
             let name = try await database.one("SELECT current_database() AS name", as: { try $0.string("name") })
@@ -66,7 +66,6 @@ struct ServiceDatabases: Sendable {
         )
     }
 
-    /// The administrator's URL with another user in it.
     private func url(of program: SuiteProgram) throws -> String {
         guard var parts = URLComponents(string: administrator), parts.host != nil else {
             throw Workspace.Problem("DATABASE_URL must have the form postgres://user:password@host:port/database")
@@ -93,6 +92,5 @@ struct ServiceDatabases: Sendable {
         }
     }
 
-    /// A name as SQL takes it, whatever is in it.
     private static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }

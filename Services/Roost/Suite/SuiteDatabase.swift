@@ -2,15 +2,14 @@ import LocalPostgres
 import Logging
 import Postgres
 
-/// Where each service's database is, made ready for it.
 struct SuiteDatabase: Sendable {
-    /// The database in a private server.
+    /// The name of the database in a private server.
     private static let name = "roost"
 
     let settings: SuiteSettings
     let logger: Logger
 
-    /// Prepares the operator's database, or the one that a private server holds, and answers each service's URL.
+    /// Prepares the operator's database, or that of a private server, and returns each service's connection URL.
     func prepare(on server: PostgresServer? = nil, reporting report: (String) -> Void) async throws -> [String: String]
     {
         var urls: [String: String]
@@ -21,12 +20,12 @@ struct SuiteDatabase: Sendable {
             do {
                 urls = try await databases(given).prepare()
             } catch let error as PostgresError where error.sqlState == "42501" {
-                report("the user of DATABASE_URL may not make roles, so all services connect as that user")
+                report("the user of DATABASE_URL may not create roles, so all services connect as that user")
                 let services = SuiteProgram.all.filter(\.hasDatabase)
                 urls = Dictionary(uniqueKeysWithValues: services.map { ($0.name, given) })
             }
         } else {
-            throw Workspace.Problem("there is no database: neither a private one nor DATABASE_URL")
+            throw Workspace.Problem("there is no database: no private server runs and DATABASE_URL is not set")
         }
         for program in SuiteProgram.all {
             if let own = settings.given[program.databaseKey], !own.isEmpty {
@@ -36,15 +35,14 @@ struct SuiteDatabase: Sendable {
         return urls
     }
 
-    /// Makes the database in a private server, unless it is there.
     func createDatabase(on server: PostgresServer) async throws {
         try await databases(server.url()).createDatabase(Self.name)
     }
 
-    /// As whom the operator looks after each service's schema, by its name; nothing is made or changed.
+    /// Returns the administrator's connection URL for each service's schema, by service name; changes nothing.
     func administrators(on server: PostgresServer? = nil) throws -> [String: String] {
         guard let main = server?.url(database: Self.name) ?? settings.databaseURL else {
-            throw Workspace.Problem("there is no database: neither a private one nor DATABASE_URL")
+            throw Workspace.Problem("there is no database: no private server runs and DATABASE_URL is not set")
         }
         let services = SuiteProgram.all.filter(\.hasDatabase)
         return Dictionary(

@@ -1,18 +1,17 @@
 import ChildProcesses
 import Credentials
 
-/// What the operator's command knows of each program of the suite.
 struct SuiteProgram: Hashable, Sendable {
-    /// The executable, and the schema of one that has a database.
+    /// The name of the executable, and of the schema if the program has a database.
     let name: String
     let port: Int
-    /// The setting that says where its instances are; the gateway, which nobody calls, has none.
+    /// The setting with the addresses of its instances; nil for the gateway, which no service calls.
     let urlKey: String?
     let hasDatabase: Bool
-    /// Secrets that it is given, beside its database; no other is.
+    /// The secrets that the program receives in addition to its database; it receives no others.
     let secrets: [String]
 
-    /// In the order in which they are started.
+    /// The programs in the order of their start.
     static let all = [
         sandbox,
         SuiteProgram(
@@ -56,12 +55,12 @@ struct SuiteProgram: Hashable, Sendable {
         SuiteProgram(name: "gateway", port: 8080, urlKey: nil, hasDatabase: false, secrets: []),
     ]
 
-    /// The networks that know this deployment by a secret, as settings name them.
+    /// The networks that identify this deployment by a secret, as settings name them.
     private static let networks = [
         "FACEBOOK", "TWITTER", "INSTAGRAM", "VINE", "TUMBLR", "REDDIT", "MASTODON", "BLUESKY",
     ]
 
-    /// The outside world, where there is none: first, since what it makes is told to the others.
+    /// The stand-in for external services; it starts first, because the other programs use its credentials.
     static let sandbox = SuiteProgram(
         name: "sandbox",
         port: 8090,
@@ -70,49 +69,45 @@ struct SuiteProgram: Hashable, Sendable {
         secrets: []
     )
 
-    /// Its user in the database; of its own name, since users belong to a whole server.
+    /// The program's database role, with a prefix because roles belong to a whole server.
     var role: String { "roost_\(name)" }
     var passwordKey: String { "DATABASE_PASSWORD_\(name.uppercased())" }
-    /// The setting of the key that it alone encrypts with; nil for a program that encrypts nothing.
+    /// The setting with the program's encryption key; nil for a program that encrypts nothing.
     var encryptionKey: String? {
         secrets.contains("TOKEN_ENCRYPTION_KEY") ? "\(name.uppercased())_TOKEN_ENCRYPTION_KEY" : nil
     }
-    /// The setting with its private key, by which the other processes recognise it; the sandbox has none.
+    /// The setting with the private key by which other processes authenticate the program; the sandbox has none.
     var serviceKeySetting: String? { self == .sandbox ? nil : ServiceKeys.setting(of: name) }
-    /// The setting that gives it a database of its own.
+    /// The setting for a separate database of the program.
     var databaseKey: String { "\(name.uppercased())_DATABASE_URL" }
 }
 
-/// A port that must be free before the suite is started.
+/// A port that must be free before the suite starts.
 struct NeededPort: Sendable {
     let port: LoopbackPort
-    /// Who listens there.
     let purpose: String
-    /// The setting that chooses another.
     let setting: String
 
-    /// What is wrong and what to do about it, where somebody else listens there.
     func conflict() -> (problem: String, remedy: String)? {
         guard !port.isFree else {
             return nil
         }
         let owner = port.listener.map { "process \($0.pid) (\($0.commandLine.prefix(100)))" } ?? "another process"
-        return ("port \(port.number), for \(purpose), is taken by \(owner)", "stop it, or set \(setting)")
+        return ("port \(port.number), for \(purpose), is in use by \(owner)", "stop it, or set \(setting)")
     }
 }
 
-/// One process of a program: an address on this machine.
+/// One process of a program, at an address of this machine.
 struct SuiteInstance: Sendable {
     let program: SuiteProgram
-    /// `auth`, and `auth-2` where there are several.
+    /// For example `auth`, or `auth-2` for a second instance.
     let name: String
-    /// The address to listen on.
     let host: String
     let port: Int
-    /// Where a gateway that speaks TLS says to this machine whether it is ready: its certificate is for another name.
+    /// The management port of a gateway with TLS, for readiness checks: its certificate is not for this machine's name.
     var managementPort: Int?
 
-    /// Where it answers to this machine.
+    /// The URL from this machine.
     var url: String {
         let scheme = managementPort == nil ? "http" : "https"
         return switch host {
@@ -122,6 +117,5 @@ struct SuiteInstance: Sendable {
         }
     }
 
-    /// Where it is asked whether it is ready.
     var readinessURL: String { managementPort.map { "http://127.0.0.1:\($0)" } ?? url }
 }

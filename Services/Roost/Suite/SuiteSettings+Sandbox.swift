@@ -1,8 +1,7 @@
 import ChildProcesses
 
-/// Whether the outside world is the sandbox's, and where.
 extension SuiteSettings {
-    /// Whether the sandbox runs: where `SANDBOX` says so, else where there is no key for the real providers.
+    /// Whether the sandbox runs: as `SANDBOX` says; by default, when no key for real push providers is set.
     var usesSandbox: Bool {
         get throws {
             switch given["SANDBOX"].flatMap({ $0.isEmpty ? nil : $0 }) {
@@ -14,7 +13,7 @@ extension SuiteSettings {
         }
     }
 
-    /// The ports of the sandbox's APNs and mail server, beside the one in its URL.
+    /// Returns the ports of the sandbox's APNs and mail server; its URL contains another port.
     func sandboxPorts() throws -> [NeededPort] {
         let ports = [
             ("SANDBOX_APNS_PORT", 8_091, "APNs"), ("SANDBOX_APNS_SANDBOX_PORT", 8_092, "APNs"),

@@ -2,13 +2,15 @@ import ChildProcesses
 import Credentials
 import Foundation
 
-/// The settings of a run: the environment, then `.env`, then what `roost` itself has made.
+/// The settings of a run: the environment, then `.env`, then the secrets that `roost` created.
 struct SuiteSettings: Sendable {
-    /// What the operator has set.
+    /// The settings of the operator.
     let given: [String: String]
     let secrets: Secrets
 
-    /// Reads the settings; secrets that are missing are made only for a run, not for one who looks or calls.
+    /// Reads the settings.
+    ///
+    /// Missing secrets are created only with `makingSecrets`, for a command that runs services.
     init(
         workspace: Workspace,
         makingSecrets: Bool = false,
@@ -18,27 +20,26 @@ struct SuiteSettings: Sendable {
         given = file.merging(environment) { $1 }.filter { !$0.value.isEmpty || environment[$0.key] != nil }
         secrets =
             try makingSecrets
-            ? Secrets.prepare(in: workspace, environment: given) : Secrets.known(in: workspace)
+            ? Secrets.prepare(in: workspace, environment: given) : Secrets.read(in: workspace)
     }
 
-    /// Settings as they are given, of no checkout.
     init(given: [String: String], secrets: Secrets) {
         self.given = given
         self.secrets = secrets
     }
 
-    /// PostgreSQL of the operator's, instead of a private one.
+    /// The URL of the operator's PostgreSQL; nil for a private server.
     var databaseURL: String? { given["DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The folder that uploads are kept in, as a service that works in the checkout finds it.
+    /// Returns the absolute path of the upload folder; a relative setting is relative to the checkout.
     func uploads(in workspace: Workspace) -> String {
         let path = given["BLOBS_PATH"].flatMap { $0.isEmpty ? nil : $0 } ?? ".roost/blobs"
         return path.hasPrefix("/") ? path : "\(workspace.root)/\(path)"
     }
 
-    /// The instances that are to run on this machine.
+    /// Returns the instances to run on this machine.
     ///
-    /// An address in `AUTH_URL` and its like that is not on the loopback interface is run by somebody else.
+    /// An address in `AUTH_URL` and similar settings outside the loopback interface is assumed to be running elsewhere.
     func instances() throws -> [SuiteInstance] {
         let usesSandbox = try self.usesSandbox
         return try SuiteProgram.all.filter { $0 != .sandbox || usesSandbox }.flatMap { program in
@@ -68,7 +69,6 @@ struct SuiteSettings: Sendable {
         }
     }
 
-    /// The ports that some instances need.
     func neededPorts(for instances: [SuiteInstance]) throws -> [NeededPort] {
         try instances.flatMap { instance in
             let setting = instance.program.urlKey.map { "\($0)=http://127.0.0.1:<port>" } ?? "PORT=<port>"
@@ -86,32 +86,33 @@ struct SuiteSettings: Sendable {
         }
     }
 
-    /// Where the gateway's metrics are; 0 is nowhere.
+    /// Returns the port of the gateway's metrics; 0 disables them.
     private func managementPort() throws -> Int {
         try given["MANAGEMENT_PORT"].map { try Self.port($0, of: "MANAGEMENT_PORT", from: 0) } ?? 9_090
     }
 
-    /// Where an instance says that it is alive: the gateway on its management port, which no flood of clients fills.
+    /// Returns the URL for liveness checks; the gateway's management port works even in a flood of clients.
     func healthURL(of instance: SuiteInstance) throws -> String? {
         let port = try managementPort()
         guard instance.program.urlKey == nil, port > 0 else { return instance.readinessURL }
         return "http://127.0.0.1:\(port)"
     }
 
-    /// The management port of a gateway that speaks TLS; nil where it does not.
+    /// Returns the management port of a gateway with TLS, or nil without TLS.
     private func securePort() throws -> Int? {
         guard given["TLS_CERTIFICATE"]?.isEmpty == false else {
             return nil
         }
         let port = try managementPort()
         guard port > 0 else {
-            throw Workspace.Problem("MANAGEMENT_PORT is 0; with TLS_CERTIFICATE, roost asks there whether all is ready")
+            throw Workspace.Problem("MANAGEMENT_PORT must not be 0 with TLS_CERTIFICATE: roost checks readiness there")
         }
         return port
     }
 
-    /// Everything that one process is told: what the operator's environment says, its own address, database and
-    /// secrets, and none of another's.
+    /// Returns the environment of one process: the operator's settings, and its own address, database and secrets.
+    ///
+    /// It contains no secret of another program.
     func environment(of instance: SuiteInstance, databaseURL: String?) throws -> [String: String] {
         var environment = given
         for program in SuiteProgram.all {
@@ -146,15 +147,14 @@ struct SuiteSettings: Sendable {
         return environment
     }
 
-    /// What a process does when it traps, where the operator says nothing else: it prints addresses, and ends.
+    /// The default behaviour of a process that traps: it prints addresses and exits.
     ///
-    /// Names and lines of an executable of 150 MB take 7 s to find, `symbolicate=fast` or not, in which the port stays
-    /// open and answers nobody; without them the process ends within 0.3 s. docs/operations.md tells how to get them
-    /// from the addresses later.
+    /// Symbolication of an executable of 150 MB takes 7 s, even with `symbolicate=fast`. Meanwhile the port stays open
+    /// without responses. Without symbolication, the process exits within 0.3 s. docs/operations.md explains how to
+    /// symbolicate the addresses later.
     private static let backtrace =
         "enable=yes,interactive=no,color=no,threads=crashed,registers=none,images=mentioned,symbolicate=off,timeout=3s"
 
-    /// Who is told of what happens, where the operator says nothing else.
     private static let subscribers = [
         "device.registered=push", "device.badge=push", "session.ended=push",
         "user.deleted=push+conversations+photos+social", "user.deletion_completed=auth",
@@ -165,7 +165,7 @@ struct SuiteSettings: Sendable {
         "notification.recalled=push", "devices.changed=social",
     ].joined(separator: ",")
 
-    /// The public keys by which the processes recognise each other, as a process is given them.
+    /// Returns the public keys by which processes authenticate each other.
     func servicePublicKeys() throws -> String {
         if let keys = given["SERVICE_PUBLIC_KEYS"], !keys.isEmpty { return keys }
         let names = ServiceKeys.names.compactMap { name in secret(ServiceKeys.setting(of: name)).map { (name, $0) } }
@@ -173,32 +173,29 @@ struct SuiteSettings: Sendable {
         do {
             return try ServiceKeys.publicKeys(of: keys)
         } catch {
-            throw Workspace.Problem("A service key in .env or .roost/secrets.env is malformed: \(error)")
+            throw Workspace.Problem("a service key in .env or .roost/secrets.env is malformed: \(error)")
         }
     }
 
-    /// A secret by its setting's name.
     func secret(_ key: String) -> String? { given[key] ?? secrets.values[key] }
 
-    /// The keys that a program encrypts with, comma-separated; nil where there is none.
+    /// Returns the encryption keys of a program, comma-separated, or nil when there is none.
     ///
-    /// The first is the program's own. The key that auth and social shared in earlier releases still decrypts.
+    /// The first key is the program's own. The key that auth and social shared in earlier releases still decrypts.
     func encryptionKeys(of program: SuiteProgram) -> String? {
         guard let own = program.encryptionKey else { return nil }
         let keys = [own, "TOKEN_ENCRYPTION_KEY"].compactMap(secret).filter { !$0.isEmpty }
         return keys.isEmpty ? nil : keys.joined(separator: ",")
     }
 
-    /// Where the gateway answers to this machine.
     func gatewayURL() throws -> String {
         let gateway = try instances().first { $0.program.urlKey == nil }
         return gateway?.url ?? "http://127.0.0.1:8080"
     }
 
-    /// How long requests under way may take when a service is told to stop, in whole seconds.
+    /// The time limit for requests in progress when a service stops, in whole seconds.
     var drainTimeout: Int { given["DRAIN_TIMEOUT"].flatMap { Int($0) } ?? 8 }
 
-    /// Where the instances of a program are.
     func addresses(of program: SuiteProgram) -> [String] {
         let value = program.urlKey.flatMap { given[$0] } ?? "http://127.0.0.1:\(program.port)"
         return value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }

@@ -1,7 +1,7 @@
-/// How long to wait before something that has ended is started again: not at all, then 0.1 s, doubled up to 5 s.
+/// The delay before an exited process is restarted: 0 s, then 0.1 s, doubled up to 5 s.
 struct Backoff: Sendable {
     static let maximumPause = Duration.seconds(5)
-    /// What has run this long is taken to be well, and the next end is the first.
+    /// A process that ran for this long counts as healthy, so its next delay is 0 s.
     static let resetTime = Duration.seconds(10)
 
     private var exits = 0

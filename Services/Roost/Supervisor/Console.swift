@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Locks
 
-/// What a person at the terminal sees: `roost`'s own lines, and each process's with its name before them.
+/// The terminal output: `roost`'s own lines, and each process's lines after the process's name.
 final class Console: Sendable {
     private let lines = Lock(())
 
@@ -10,9 +10,9 @@ final class Console: Sendable {
         write(Array("\(text)\n".utf8))
     }
 
-    /// The receiver of one process's output: to a log file of its own, and here with its name.
+    /// Returns a receiver of one process's output, which writes to a log file and to the terminal.
     ///
-    /// A line longer than 64 kB is broken.
+    /// Lines longer than 64 kB are split.
     func output(of name: String, log path: String, width: Int) -> @Sendable ([UInt8]) -> Void {
         let prefix = Array((name.padding(toLength: width, withPad: " ", startingAt: 0) + " | ").utf8)
         let log = LogFile(path: path)
@@ -54,7 +54,7 @@ final class Console: Sendable {
             while written < bytes.count {
                 let count = bytes[written...].withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
                 guard count > 0 || errno == EINTR else {
-                    // Nobody reads any more; the log files have it all.
+                    // The terminal is closed; the log files contain everything.
                     return
                 }
                 written += max(0, count)
@@ -63,7 +63,7 @@ final class Console: Sendable {
     }
 }
 
-/// A log of bounded size: at its limit, 16 MB, it becomes `<path>.1`, and a new one is begun.
+/// A log file of bounded size: above the limit, 16 MB, it is renamed to `<path>.1` and a new file starts.
 final class LogFile: Sendable {
     private let path: String
     private let limit: Int
@@ -93,7 +93,7 @@ final class LogFile: Sendable {
                 state.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
                 state.size = Int(lseek(state.descriptor, 0, SEEK_END))
             }
-            // A full disk must not stop a service: the line is lost here and still on the terminal.
+            // A full disk must not stop a service: the line is missing here but appears on the terminal.
             state.size += max(0, Glibc.write(state.descriptor, bytes, bytes.count))
         }
     }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Glibc
 import Synchronization
 
-/// Work that Ctrl-C and SIGTERM cancel, so that it can clean up, instead of ending the process.
+/// Work that Ctrl-C and SIGTERM cancel instead of ending the process, so that the work can clean up.
 enum Interruption {
-    /// Runs the work to its end; ends the command with 130 if it was interrupted.
+    /// Runs the work, and exits with 130 if it was interrupted.
     static func cancellable(_ work: @escaping @Sendable () async throws -> Void) async throws {
         let signals = Signals([SIGINT, SIGTERM, SIGHUP])
         let isInterrupted = Atomic<Bool>(false)

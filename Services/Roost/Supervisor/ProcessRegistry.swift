@@ -3,14 +3,13 @@ import Foundation
 import Glibc
 import Locks
 
-/// Which processes a run has started, noted for the run after it.
+/// The processes of a run, recorded for the next run.
 final class ProcessRegistry: Sendable {
     struct Record: Codable {
         let name: String
         let process: ProcessIdentity
     }
 
-    /// What PostgreSQL's server is noted as.
     static let postgresql = "postgresql"
 
     private let path: String
@@ -20,9 +19,9 @@ final class ProcessRegistry: Sendable {
         self.path = path
     }
 
-    /// What an earlier run has left running.
+    /// Returns the processes of an earlier run that are still running.
     func leftovers() -> [Record] {
-        // Silence: no notes, or half a note of a run that was cut off, name nobody.
+        // Failures are ignored: a missing or incomplete file lists no process.
         guard let data = try? Data(contentsOf: URL(filePath: path)),
             let records = try? JSONDecoder().decode([Record].self, from: data)
         else {
@@ -31,10 +30,10 @@ final class ProcessRegistry: Sendable {
         return records.filter(\.process.isAlive)
     }
 
-    /// Stops the services that an earlier run has left.
+    /// Stops the services of an earlier run.
     ///
-    /// They are about to stop by themselves, as nobody holds their input. PostgreSQL, which they may be using until
-    /// then, is left to who starts it anew.
+    /// They are about to stop by themselves, because no process holds their input any longer. They may use PostgreSQL
+    /// until then, so this method does not stop it.
     func stopLeftovers(within limit: Duration, reporting report: (String) -> Void) async throws {
         for record in leftovers() where record.name != Self.postgresql {
             report("\(record.name) (process \(record.process.pid)) of an earlier run still runs; stopping it")
@@ -55,7 +54,7 @@ final class ProcessRegistry: Sendable {
         records.withLock { records in
             records[name] = process
             let list = records.map { Record(name: $0.key, process: $0.value) }
-            // Silence: notes help the next run to tidy up; this one goes on without.
+            // A failure is ignored: the records only help the next run to clean up.
             try? JSONEncoder().encode(list).write(to: URL(filePath: path), options: .atomic)
         }
     }

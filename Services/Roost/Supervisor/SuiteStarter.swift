@@ -5,31 +5,30 @@ import LocalPostgres
 import Logging
 import Wire
 
-/// Brings the suite up under a supervisor, from an empty checkout or from whatever an earlier run has left.
 struct SuiteStarter: Sendable {
-    /// A process that ends this often before it is ready the first time will not get ready by itself.
+    /// A process that exits this often before it is ready for the first time will not become ready by itself.
     private static let maximumFailedStarts = 5
 
     let workspace: Workspace
     let supervisor: Supervisor
     let console: Console
     let logger: Logger
-    /// How long a service may be silent until it is killed.
+    /// The time without a response after which a service is killed.
     var livenessTimeout = Duration.seconds(30)
 
-    /// Returns once everything is ready; all is kept running from then on.
+    /// Starts all processes and returns when they are ready; the supervisor then keeps them running.
     func run() async throws {
         let settings = try SuiteSettings(workspace: workspace, makingSecrets: true)
         let executables = try Executables()
         let instances = try settings.instances().filter { instance in
-            let isThere = executables.path(of: instance.program.name) != nil
-            if !isThere {
-                console.report("roost: \(instance.program.name) is not built and left out")
+            let isBuilt = executables.path(of: instance.program.name) != nil
+            if !isBuilt {
+                console.report("roost: \(instance.program.name) is not built and is skipped")
             }
-            return isThere
+            return isBuilt
         }
         if geteuid() == 0 {
-            console.report("roost: run as root, so the services run as root too; PostgreSQL runs as postgres")
+            console.report("roost: running as root, so the services run as root too; PostgreSQL runs as postgres")
         }
         let database = settings.databaseURL == nil ? "\(workspace.postgres)" : "the server of DATABASE_URL"
         console.report(
@@ -72,7 +71,7 @@ struct SuiteStarter: Sendable {
                 }
             )
             services.append((instance, service))
-            // What it has made at its start is told to those that are started now.
+            // The programs that start later use the settings of the sandbox.
             if instance.program == .sandbox {
                 try await waitUntilReady(services)
                 sandbox = try await SandboxEnvironment.read(from: instance.url)
@@ -85,11 +84,11 @@ struct SuiteStarter: Sendable {
     }
 
     private static func stage(of program: SuiteProgram) -> SupervisedProcess.Configuration.Stage {
-        // Nobody calls the gateway but people.
+        // Only clients call the gateway.
         program.urlKey == nil ? .front : program == .sandbox ? .base : .services
     }
 
-    /// What one tries things with; nothing else waits for it, or fails with it.
+    /// Prepares the demo; nothing else waits for it or fails with it.
     private func prepareDemo(_ settings: SuiteSettings, _ networks: SandboxNetworks) async {
         do {
             let password = try Secrets.demoPassword(in: workspace, given: settings.given)
@@ -97,13 +96,13 @@ struct SuiteStarter: Sendable {
             let signIn = try await demo.prepare(relinking: true) { console.report("roost: \($0)") }
             try await demo.account.signOut(signIn)
         } catch is CancellationError {
-            // All is being stopped.
+            // The suite is stopping.
         } catch {
-            console.report("roost: there is no account demo: \((error as? APIError)?.message ?? "\(error)")")
+            console.report("roost: the demo account is not available: \((error as? APIError)?.message ?? "\(error)")")
         }
     }
 
-    /// Starts the private PostgreSQL, unless the operator has one, and answers each service's URL.
+    /// Starts the private PostgreSQL unless the operator has one, and returns each service's connection URL.
     private func startDatabase(_ settings: SuiteSettings) async throws -> [String: String] {
         let databases = SuiteDatabase(settings: settings, logger: logger)
         guard settings.databaseURL == nil else {
@@ -125,10 +124,10 @@ struct SuiteStarter: Sendable {
         while !server.isReady {
             guard postgres.exits.count < Self.maximumFailedStarts else {
                 throw Workspace.Problem(
-                    "PostgreSQL \(postgres.exits.last); \(server.logFile) says:\n\(server.logTail())"
+                    "PostgreSQL \(postgres.exits.last); the end of \(server.logFile):\n\(server.logTail())"
                 )
             }
-            // The server tells a file, not us, that it is ready.
+            // The server reports its readiness only in a file.
             try await Task.sleep(for: .milliseconds(10))
         }
         return try await databases.prepare(on: server, reporting: { console.report("roost: \($0)") })
@@ -144,7 +143,7 @@ struct SuiteStarter: Sendable {
                                 "\(service.name) \(service.exits.last), \(Self.maximumFailedStarts) times"
                             )
                         }
-                        // Asked again rather than told: a service says that it is ready to who asks.
+                        // A service reports its readiness only on request.
                         try await Task.sleep(for: .milliseconds(50))
                     }
                 }
@@ -154,7 +153,7 @@ struct SuiteStarter: Sendable {
     }
 }
 
-/// The suite's executables, beside this one.
+/// The suite's executables, which are in the folder of this one.
 struct Executables: Sendable {
     private let folder: String
 

@@ -4,45 +4,41 @@ import Glibc
 import Locks
 import Wire
 
-/// One process that is kept running until it is told to stop.
 final class SupervisedProcess: Sendable {
-    /// What is run and how it is stopped.
     struct Configuration: Sendable {
-        /// When a process is stopped: those of one stage at once, each stage when the one before it is gone.
+        /// The stage in which a process stops: all processes of a stage together, after those of the stage before.
         enum Stage: CaseIterable, Sendable {
-            /// What people connect to: nobody asks those behind it for anything any more once it is gone.
+            /// Processes that clients connect to; when they have exited, the services receive no more requests.
             case front
             case services
-            /// What those cannot do without.
+            /// Processes that the services depend on.
             case base
         }
 
         let name: String
         let stage: Stage
-        /// Asks the process to stop cleanly.
         var stopSignal = SIGTERM
-        /// Ends it when that takes too long.
+        /// The signal when a clean stop takes too long.
         var forceSignal = SIGKILL
-        /// How long a clean stop may take.
         let stopLimit: Duration
-        /// The base URL of its `/health`; nil for a process that has none.
+        /// The base URL of `/health`; nil for a process without it.
         var healthURL: String?
-        /// How long a process that has answered before may be silent until it is killed.
+        /// The time without a response after which a process that has responded before is killed.
         var livenessTimeout = Duration.seconds(30)
         let launch: @Sendable (Exits) async throws -> ChildProcess
     }
 
-    /// The ends that nobody had asked for.
+    /// The unexpected exits of a process.
     struct Exits: Sendable {
         var count = 0
-        /// As `ended with signal 11`.
+        /// For example `exited with signal 11`.
         var last = ""
-        /// As `signal 11`.
+        /// For example `signal 11`.
         var lastReason = ""
         var lastTime = ""
         fileprivate var recent: [Date] = []
 
-        /// What the next process is told of those before it.
+        /// The environment variables that describe earlier exits to the next process.
         var environment: [String: String] {
             guard count > 0 else { return ["SUPERVISED_RESTARTS": "0"] }
             return [
@@ -59,10 +55,10 @@ final class SupervisedProcess: Sendable {
             recent = recent.filter { time.timeIntervalSince($0) < ExitLog.window } + [time]
         }
 
-        /// What is said of a process that ends again and again.
+        /// The note about a crash loop, or an empty string.
         fileprivate var loop: String {
             recent.count < ExitLog.loopCount
-                ? "" : " (ended \(recent.count) times in \(Int(ExitLog.window) / 60) minutes)"
+                ? "" : " (exited \(recent.count) times in \(Int(ExitLog.window) / 60) minutes)"
         }
     }
 
@@ -74,7 +70,7 @@ final class SupervisedProcess: Sendable {
         var pause: Task<Void, Never>?
     }
 
-    /// Questions within the limit of silence.
+    /// The number of checks within the liveness timeout.
     private static let checksPerTimeout = 10
 
     let configuration: Configuration
@@ -93,7 +89,7 @@ final class SupervisedProcess: Sendable {
     var name: String { configuration.name }
     var exits: Exits { state.withLock(\.exits) }
 
-    /// Starts the process, and again whenever it ends; returns once it was told to stop and has.
+    /// Starts the process, and restarts it whenever it exits; returns when it was stopped and has exited.
     func run() async {
         var backoff = Backoff()
         while !state.withLock(\.isStopping) {
@@ -106,17 +102,17 @@ final class SupervisedProcess: Sendable {
                 let watching = configuration.healthURL.map { url in Task { await watch(child, at: url) } }
                 reason = "\(await child.exit())"
                 watching?.cancel()
-                end = "ended with \(reason)"
+                end = "exited with \(reason)"
                 registry.began(name, nil)
             } catch {
-                // What went wrong may name paths; this is shown to everybody.
-                reason = "could not be started"
-                end = "could not be started: \(error)"
+                // The error may contain paths, and `/status` publishes the reason.
+                reason = "failed to start"
+                end = "failed to start: \(error)"
             }
             let (ended, ran) = (Date(), ContinuousClock.now - began)
             let (isStopping, loop) = state.withLock { state in
                 state.child = nil
-                if state.isUnresponsive { reason += ", after it was silent for \(configuration.livenessTimeout)" }
+                if state.isUnresponsive { reason += ", after no response for \(configuration.livenessTimeout)" }
                 state.isUnresponsive = false
                 if !state.isStopping { state.exits.add(end, reason: reason, at: ended) }
                 return (state.isStopping, state.exits.loop)
@@ -127,12 +123,12 @@ final class SupervisedProcess: Sendable {
             let time = Timestamp.string(from: ended)
             exitLog.append(ExitRecord(time: time, process: name, end: reason, seconds: ran / .seconds(1)))
             let pause = backoff.pause(afterRunning: ran)
-            console.report("roost: \(name) \(end); starting it again" + (pause == .zero ? "" : " in \(pause)") + loop)
+            console.report("roost: \(name) \(end); restarting" + (pause == .zero ? "" : " in \(pause)") + loop)
             await wait(pause)
         }
     }
 
-    /// Stops the process cleanly, by force where that takes too long, and returns when it is gone.
+    /// Stops the process cleanly, or by force after the time limit, and returns when it has exited.
     func stop() async {
         guard let child = beginStopping() else {
             return
@@ -142,7 +138,7 @@ final class SupervisedProcess: Sendable {
         if await child.exit(within: configuration.stopLimit) != nil {
             return
         }
-        console.report("roost: \(name) does not stop within \(configuration.stopLimit); ending it")
+        console.report("roost: \(name) has not stopped within \(configuration.stopLimit); killing it")
         child.signal(configuration.forceSignal)
         if await child.exit(within: .seconds(5)) == nil {
             child.signal(SIGKILL)
@@ -150,7 +146,6 @@ final class SupervisedProcess: Sendable {
         _ = await child.exit()
     }
 
-    /// Ends the process now.
     func force() {
         beginStopping()?.signal(configuration.forceSignal)
     }
@@ -165,22 +160,22 @@ final class SupervisedProcess: Sendable {
         return child
     }
 
-    /// Kills the process when it no longer answers.
+    /// Kills the process when it no longer responds.
     ///
-    /// What is counted are questions without an answer, not time: a machine that was suspended asks none. A process that
-    /// has not answered yet still starts, which may take as long as its migrations do.
+    /// Unanswered checks are counted, not time, because a suspended machine sends no checks. A process that has not
+    /// responded yet is still starting, which may take as long as its migrations.
     private func watch(_ child: ChildProcess, at url: String) async {
         let interval = configuration.livenessTimeout / Self.checksPerTimeout
         var hasAnswered = false
         var unanswered = 0
         while unanswered < Self.checksPerTimeout {
-            let asked = ContinuousClock.now
+            let checked = ContinuousClock.now
             if await Readiness.isAlive(url, within: interval) {
                 (hasAnswered, unanswered) = (true, 0)
             } else if hasAnswered {
                 unanswered += 1
             }
-            do { try await Task.sleep(until: asked + interval) } catch { return }
+            do { try await Task.sleep(until: checked + interval) } catch { return }
         }
         let isOver = state.withLock { state in
             let isOver = state.isStopping || child.status != nil
@@ -188,7 +183,7 @@ final class SupervisedProcess: Sendable {
             return isOver
         }
         guard !isOver else { return }
-        console.report("roost: \(name) has not answered for \(configuration.livenessTimeout); killing it")
+        console.report("roost: \(name) has not responded for \(configuration.livenessTimeout); killing it")
         child.signal(SIGKILL)
     }
 
@@ -199,14 +194,14 @@ final class SupervisedProcess: Sendable {
             return state.isStopping
         }
         if isStopping {
-            // Told to stop while it was being started.
+            // The stop was requested while the process was starting.
             child.signal(configuration.stopSignal)
             child.closeInput()
         }
     }
 
     private func wait(_ pause: Duration) async {
-        // Silence: cancelled means told to stop.
+        // A cancellation means that the process is being stopped.
         let sleep = Task { _ = try? await Task.sleep(for: pause) }
         let isStopping = state.withLock { state in
             state.pause = sleep

@@ -15,7 +15,6 @@ actor Supervisor {
         self.exitLog = exitLog
     }
 
-    /// Starts a process and keeps it running from now on.
     func supervise(_ configuration: SupervisedProcess.Configuration) -> SupervisedProcess {
         let process = SupervisedProcess(configuration, console: console, registry: registry, exitLog: exitLog)
         if !isStopping {
@@ -24,9 +23,9 @@ actor Supervisor {
         return process
     }
 
-    /// Stops everything, stage by stage, and returns when nothing is left.
+    /// Stops all processes, stage by stage, and returns when they have exited.
     ///
-    /// A service waits a while for others that ask it still; at once they wait together.
+    /// A service waits for a while for requests of other services, so the services of a stage stop at the same time.
     func stop() async {
         isStopping = true
         for stage in SupervisedProcess.Configuration.Stage.allCases {
@@ -41,7 +40,7 @@ actor Supervisor {
         }
     }
 
-    /// Ends everything now.
+    /// Kills all processes at once.
     func force() {
         isStopping = true
         for (process, _) in supervised.reversed() {

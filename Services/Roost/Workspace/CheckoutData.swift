@@ -7,9 +7,7 @@ struct CheckoutData: Sendable {
     enum State: String, Sendable {
         /// `roost` or its PostgreSQL uses the folder.
         case running
-        /// The checkout is there.
         case exists
-        /// The checkout is gone.
         case deleted
         /// The folder does not say which checkout it belongs to.
         case unknown
@@ -26,7 +24,7 @@ struct CheckoutData: Sendable {
     /// The sizes of all files in the folder.
     let bytes: Int
 
-    /// Returns nil where `name` is not the name of such a folder, or there is no such folder.
+    /// Returns nil when `name` is not the name of such a folder, or when the folder does not exist.
     init?(_ name: String, in root: String = root) {
         let isName = (1...16).contains(name.utf8.count) && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
         // The attributes are those of a link itself; a folder that cannot be read is not listed.
@@ -39,7 +37,6 @@ struct CheckoutData: Sendable {
         bytes = Self.size(path)
     }
 
-    /// Returns the folders in order of their names.
     static func list(in root: String = root) throws -> [CheckoutData] {
         guard FileManager.default.fileExists(atPath: root) else { return [] }
         do {
@@ -52,22 +49,22 @@ struct CheckoutData: Sendable {
 
     /// Removes the folder.
     ///
-    /// - Throws: `Workspace.Problem` where the folder is in use, or where its checkout exists and `isForced` is false.
+    /// - Throws: `Workspace.Problem` when the folder is in use, or when its checkout exists or is unknown and
+    ///   `isForced` is false.
     func remove(isForced: Bool) throws {
         switch state {
         case .running:
             throw Workspace.Problem("\(path) is in use; stop `roost up` in \(checkout ?? "its checkout") first")
         case .exists where !isForced:
-            throw Workspace.Problem("the checkout \(checkout ?? "") exists; --force removes its data nevertheless")
+            throw Workspace.Problem("the checkout \(checkout ?? "") exists; use --force to remove its data")
         case .unknown where !isForced:
             throw Workspace.Problem(
-                "\(path) does not say which checkout it belongs to; --force removes it nevertheless"
+                "\(path) does not say which checkout it belongs to; use --force to remove it"
             )
         case .exists, .deleted, .unknown: try FileManager.default.removeItem(atPath: path)
         }
     }
 
-    /// Writes into the folder which checkout uses it.
     static func record(_ checkout: String, in folder: String) throws {
         let (file, new) = ("\(folder)/checkout", "\(folder)/checkout.new")
         unlink(new)
@@ -85,7 +82,7 @@ struct CheckoutData: Sendable {
     }
 
     private static func recorded(in folder: String) -> String? {
-        // No file: the folder is of an older release, or of a start that failed early.
+        // The file is missing when the folder is from an older release, or when a start failed early.
         guard let text = try? String(contentsOfFile: "\(folder)/checkout", encoding: .utf8) else { return nil }
         let line = text.prefix { $0 != "\n" }
         // The text goes to a terminal.
@@ -96,7 +93,7 @@ struct CheckoutData: Sendable {
     private static func state(of folder: String, checkout: String?) -> State {
         if PostgresServer.isRunning(in: folder) { return .running }
         guard let checkout else { return .unknown }
-        // A checkout that cannot be resolved is gone.
+        // A checkout that cannot be resolved was deleted.
         guard let workspace = try? Workspace(root: checkout) else { return .deleted }
         return workspace.holder == nil ? .exists : .running
     }

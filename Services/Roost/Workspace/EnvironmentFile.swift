@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A file of `KEY=value` lines, as `.env` and `.roost/secrets.env` are.
+/// A file of `KEY=value` lines, such as `.env` and `.roost/secrets.env`.
 struct EnvironmentFile: Sendable {
     let path: String
 
-    /// What the file says; nothing where there is none.
+    /// Returns the values of the file, or no values when the file does not exist.
     ///
-    /// A line is empty, a comment, or a key and a value, which may stand in single or double quotes and is taken to the
-    /// letter.
+    /// A line is empty, a comment, or a key with a value. Single or double quotes around a value are removed, and the
+    /// rest is taken literally.
     func read() throws -> [String: String] {
         guard FileManager.default.fileExists(atPath: path) else {
             return [:]
@@ -36,7 +36,7 @@ struct EnvironmentFile: Sendable {
         return values
     }
 
-    /// Writes the file, whole or not at all, readable to its owner alone.
+    /// Writes the file atomically, readable only by its owner.
     func write(_ values: [String: String], heading: String) throws {
         try write("# \(heading)\n" + values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined())
     }

@@ -1,8 +1,9 @@
 import Credentials
 
-/// Replaces the keys by which services recognise each other, in three steps with a restart of all processes after each.
+/// Replaces the keys by which services authenticate each other, in three steps.
 ///
-/// Every process accepts two keys of each other process, so no call fails in between.
+/// All processes restart after each step. Every process accepts two keys of each other process, so no call fails in
+/// between.
 struct ServiceKeyRotation {
     enum Step: String, CaseIterable {
         /// Adds a new key; every process accepts it after its restart.
@@ -17,12 +18,12 @@ struct ServiceKeyRotation {
 
     /// Changes the keys in the file.
     ///
-    /// - Throws: a `Workspace.Problem` when the file has no service keys, or when it is another step's turn.
+    /// - Throws: `Workspace.Problem` when the file has no service keys, or when another step is next.
     func perform(_ step: Step) throws {
         let values = try file.read()
         let present = ServiceKeys.names.filter { values[ServiceKeys.setting(of: $0)] != nil }
         guard !present.isEmpty else {
-            throw Workspace.Problem("\(file.path) has no service keys, such as AUTH_SERVICE_KEY.")
+            throw Workspace.Problem("\(file.path) has no service keys, such as AUTH_SERVICE_KEY")
         }
         var changed: [String: String] = [:]
         for name in present {
@@ -50,7 +51,7 @@ struct ServiceKeyRotation {
             do {
                 changed["SERVICE_PUBLIC_KEYS"] = try ServiceKeys.publicKeys(of: Dictionary(uniqueKeysWithValues: keys))
             } catch {
-                throw Workspace.Problem("A service key in \(file.path) is malformed: \(error)")
+                throw Workspace.Problem("a service key in \(file.path) is malformed: \(error)")
             }
         }
         try file.replace(changed)

@@ -2,12 +2,11 @@ import ChildProcesses
 import Foundation
 import Glibc
 
-/// The folder `.roost` of a checkout: what a run keeps for the next.
+/// The `.roost` folder of a checkout, which keeps the state between runs.
 struct Workspace: Sendable {
-    /// The checkout.
     let root: String
 
-    /// A command failed in a way that its text explains to a person.
+    /// An error whose text explains to the operator why a command failed.
     struct Problem: Error, CustomStringConvertible {
         let description: String
 
@@ -32,10 +31,11 @@ struct Workspace: Sendable {
     var restartsFile: String { "\(logs)/restarts.log" }
     private var lockFile: String { "\(folder)/lock" }
 
-    /// Where the private PostgreSQL lives.
+    /// The folder of the private PostgreSQL.
     ///
-    /// PostgreSQL does not run as root, and the user it runs as then cannot enter a checkout under /root: its data is
-    /// under /var/lib/roost, by a name made of the checkout's path, and linked from here.
+    /// PostgreSQL does not run as root, and its user cannot enter a checkout under /root. For root, the data is
+    /// therefore in a folder under /var/lib/roost. The folder is named after a hash of the checkout's path, and
+    /// `.roost` links to it.
     var postgres: String {
         geteuid() == 0 ? "\(CheckoutData.root)/\(dataName)" : "\(folder)/postgres"
     }
@@ -43,12 +43,11 @@ struct Workspace: Sendable {
     /// The name of root's data folder for this checkout, as `roost data` shows it.
     var dataName: String { Self.fingerprint(root) }
 
-    /// Records which checkout uses root's data folder, so that `roost data list` can tell.
     func recordCheckout() throws {
         if geteuid() == 0 { try CheckoutData.record(root, in: postgres) }
     }
 
-    /// Makes the folder, readable to its owner alone.
+    /// Creates the folder, readable only by its owner.
     func create() throws {
         let files = FileManager.default
         try files.createDirectory(atPath: logs, withIntermediateDirectories: true)
@@ -57,14 +56,14 @@ struct Workspace: Sendable {
             return
         }
         let link = "\(folder)/postgres"
-        // Silence: no link yet.
+        // A failure is ignored: the link does not exist yet.
         if (try? files.destinationOfSymbolicLink(atPath: link)) != postgres {
             unlink(link)
             try files.createSymbolicLink(atPath: link, withDestinationPath: postgres)
         }
     }
 
-    /// Holds the checkout for this process until it ends, however it ends.
+    /// Locks the checkout for this process until the process exits.
     func lock() throws {
         let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -77,10 +76,10 @@ struct Workspace: Sendable {
         ftruncate(descriptor, 0)
         let note = "\(getpid())\n"
         write(descriptor, note, note.utf8.count)
-        // The descriptor stays open: the lock is this process's for as long as it lives.
+        // The descriptor stays open, because the lock ends with it.
     }
 
-    /// The process that holds the checkout, if one does.
+    /// The process that has locked the checkout, if any.
     var holder: Int32? {
         let descriptor = open(lockFile, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -90,11 +89,11 @@ struct Workspace: Sendable {
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
             return nil
         }
-        // Silence: whoever holds it has not written yet.
+        // A failure is ignored: the process may not have written its id yet.
         return (try? String(contentsOfFile: lockFile, encoding: .utf8)).flatMap { Int32($0.dropLast()) }
     }
 
-    /// FNV-1a, 64 bits: the same for the same path in every run.
+    /// Returns the FNV-1a hash, 64 bits, which is the same in every run.
     private static func fingerprint(_ text: String) -> String {
         let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)

@@ -1,8 +1,7 @@
 import ArgumentParser
 
-/// Where a command works: what several commands share.
 struct WorkspaceOptions: ParsableArguments {
-    @Option(help: "The checkout whose .roost/ is meant.")
+    @Option(help: "The checkout whose .roost folder is used.")
     var directory = "."
 
     func workspace() throws -> Workspace { try Workspace(root: directory) }

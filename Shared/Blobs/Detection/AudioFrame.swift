@@ -1,12 +1,12 @@
-/// Sound without a container begins with a frame, whose header says where the next one begins.
+/// Frames of audio without a container; a frame's header implies where the next frame begins.
 enum AudioFrame {
     private static let bitrates = [
-        // Of MPEG 1 and MPEG 2 layer III, in kbit/s (ISO/IEC 11172-3 and 13818-3).
+        // MPEG 1 and MPEG 2 layer III, in kbit/s (ISO/IEC 11172-3 and 13818-3).
         [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
         [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
     ]
 
-    /// The length of an MP3 frame; nil where there is none.
+    /// Returns the length of an MP3 frame in bytes, or nil if there is none.
     static func mp3Length(_ head: FileHead, at position: Int) -> Int? {
         let (first, second, third) = (head[position], head[position + 1], head[position + 2])
         guard first == 0xFF, second & 0xE6 == 0xE2, second >> 3 & 3 != 1 else { return nil }
@@ -19,7 +19,7 @@ enum AudioFrame {
         return (isFirst ? 144 : 72) * bits / hertz + Int(third >> 1 & 1)
     }
 
-    /// The length of an AAC frame in ADTS (ISO/IEC 13818-7, section 6.2); nil where there is none.
+    /// Returns the length of an AAC frame in ADTS (ISO/IEC 13818-7, section 6.2), or nil if there is none.
     static func aacLength(_ head: FileHead, at position: Int) -> Int? {
         guard head[position] == 0xFF, head[position + 1] & 0xF6 == 0xF0, head[position + 2] >> 2 & 15 < 13 else {
             return nil
@@ -29,7 +29,7 @@ enum AudioFrame {
         return length >= 7 ? length : nil
     }
 
-    /// Whether another frame begins where the first ends, as far as one can see.
+    /// Returns whether another frame follows the first, or the head is too short to check it.
     static func follows(_ head: FileHead, _ length: Int, _ next: (FileHead, Int) -> Int?) -> Bool {
         length + 6 > head.count || next(head, length) != nil
     }

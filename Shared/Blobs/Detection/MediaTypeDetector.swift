@@ -1,26 +1,26 @@
 public import NIOCore
 
-/// Tells what bytes are, from the bytes alone: nothing that a name or a header claims is believed.
+/// A detector of media types by content; file names and headers are ignored.
 ///
-/// Known are the usual kinds of images, sound, video, documents and archives, by their signatures. Bytes that are
-/// well-formed UTF-8 without control characters from beginning to end are `text/plain`, whatever language the text is
-/// in: HTML, SVG, XML and scripts are text here, so what a browser would run is never named as such. All else is
-/// `application/octet-stream`.
+/// It recognises common images, audio, video, documents and archives by their signatures. Well-formed UTF-8 without
+/// control characters is `text/plain`, including HTML, SVG, XML and scripts: so no type is reported that a browser
+/// would execute. Anything else is `application/octet-stream`.
 public struct MediaTypeDetector: Sendable {
-    /// What is neither text nor known.
+    /// The type of unrecognised bytes.
     public static let unknown = "application/octet-stream"
-    /// Text of any language.
+    /// The type of text in any format.
     public static let text = "text/plain"
 
-    /// How much of the beginning is looked at for a signature.
+    /// The number of leading bytes that are searched for a signature.
     private static let headLength = 4_096
 
     private var head: [UInt8] = []
     private var textScan = TextScan()
 
+    /// Creates a detector that has seen no bytes.
     public init() {}
 
-    /// Takes the next bytes.
+    /// Inspects the next bytes of the content.
     public mutating func feed(_ bytes: ByteBuffer) {
         bytes.withUnsafeReadableBytes { bytes in
             if head.count < Self.headLength { head += bytes.prefix(Self.headLength - head.count) }
@@ -28,7 +28,7 @@ public struct MediaTypeDetector: Sendable {
         }
     }
 
-    /// The media type of what was fed so far, if it ends here.
+    /// The media type of the bytes so far, as the whole content.
     public var mediaType: String {
         Signature.mediaType(of: head) ?? (textScan.isText ? Self.text : Self.unknown)
     }

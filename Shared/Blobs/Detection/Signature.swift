@@ -1,6 +1,6 @@
-/// The signatures by which kinds of files are known (WHATWG MIME Sniffing, and the formats' own specifications).
+/// File signatures (WHATWG MIME Sniffing, and the specifications of the formats).
 enum Signature {
-    /// Nil where the beginning of a file says nothing.
+    /// Returns the media type of a file's first bytes, or nil if no signature matches.
     static func mediaType(of head: [UInt8]) -> String? {
         let head = FileHead(bytes: head)
         return image(head) ?? container(head) ?? sound(head) ?? document(head)
@@ -12,7 +12,7 @@ enum Signature {
         if head.has("GIF87a") || head.has("GIF89a") { return "image/gif" }
         if head.has("II"), head.has([0x2A, 0x00], at: 2) { return "image/tiff" }
         if head.has("MM"), head.has([0x00, 0x2A], at: 2) { return "image/tiff" }
-        // Two letters are no signature: the header that follows has one of a few sizes.
+        // Two letters are not a sufficient signature: the size of the following header must be a known one.
         if head.has("BM"), head.has([0, 0, 0, 0], at: 6), head.has([0, 0, 0], at: 15),
             [12, 40, 52, 56, 64, 108, 124].contains(head[14])
         {
@@ -21,7 +21,7 @@ enum Signature {
         return nil
     }
 
-    /// What wraps sound or pictures of several kinds.
+    /// Containers of audio, images or video.
     private static func container(_ head: FileHead) -> String? {
         if head.has("RIFF") {
             if head.has("WEBP", at: 8) { return "image/webp" }
@@ -38,7 +38,8 @@ enum Signature {
         return nil
     }
 
-    /// By the major brand, and where that says only "an image", by those compatible (ISO/IEC 14496-12, section 4.3).
+    /// Uses the major brand; generic image brands are resolved by the compatible brands (ISO/IEC 14496-12, section
+    /// 4.3).
     private static func isoMedia(_ head: FileHead) -> String {
         let brand = head.text(8..<12)
         switch brand {
@@ -60,7 +61,7 @@ enum Signature {
     private static func sound(_ head: FileHead) -> String? {
         if head.has("fLaC") { return "audio/flac" }
         if head.has("#!AMR\n") || head.has("#!AMR-WB\n") { return "audio/amr" }
-        // A tag has a version and a size in bytes of seven bits (id3.org, ID3v2.4, section 3.1).
+        // An ID3v2 tag has a version and a size in 7-bit bytes (id3.org, ID3v2.4, section 3.1).
         if head.has("ID3"), (2...4).contains(head[3]), (6...9).allSatisfy({ head[$0] < 0x80 }), head.count >= 10 {
             return "audio/mpeg"
         }
@@ -84,7 +85,7 @@ enum Signature {
     }
 }
 
-/// The beginning of a file; beyond its end there are zeros.
+/// The first bytes of a file; reading beyond them yields zeros.
 struct FileHead {
     let bytes: [UInt8]
 
@@ -98,14 +99,14 @@ struct FileHead {
         bytes.dropFirst(position).starts(with: expected)
     }
 
-    /// Latin letters; empty where there are not so many bytes.
+    /// Returns bytes as Latin-1 text; empty if the range is out of bounds.
     func text(_ range: Range<Int>) -> String {
         guard range.upperBound <= count else { return "" }
         return String(bytes[range].map { Character(UnicodeScalar($0)) })
     }
 
     func contains(_ text: String, before end: Int) -> Bool {
-        let wanted = Array(text.utf8)
-        return (0..<min(end, count)).contains { has(wanted, at: $0) }
+        let pattern = Array(text.utf8)
+        return (0..<min(end, count)).contains { has(pattern, at: $0) }
     }
 }

@@ -1,11 +1,11 @@
-/// Follows bytes for as long as they are UTF-8 text (RFC 3629) without control characters but white space.
+/// A scanner that checks for UTF-8 text (RFC 3629) without control characters except white space.
 struct TextScan: Sendable {
     private var hasFailed = false
-    /// How many bytes of the present character are to come, and between which the next one must lie.
+    /// The number of missing bytes of the current character, and the range of the next one.
     private var missing = 0
     private var next: ClosedRange<UInt8> = 0x80...0xBF
 
-    /// Whether what was fed is text, if it ends here.
+    /// Whether the bytes so far are complete text.
     var isText: Bool { !hasFailed && missing == 0 }
 
     mutating func feed(_ bytes: UnsafeRawBufferPointer) {
@@ -13,7 +13,7 @@ struct TextScan: Sendable {
         var index = 0
         while index < bytes.count {
             if missing == 0 {
-                // Eight printable ASCII bytes at a time.
+                // Skips eight printable ASCII bytes at a time.
                 while index + 8 <= bytes.count {
                     let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                     let isBelowSpace = (word &- 0x2020_2020_2020_2020) & ~word
@@ -23,7 +23,7 @@ struct TextScan: Sendable {
                 }
                 guard index < bytes.count else { return }
             }
-            guard take(bytes[index]) else {
+            guard accept(bytes[index]) else {
                 hasFailed = true
                 return
             }
@@ -31,7 +31,7 @@ struct TextScan: Sendable {
         }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func accept(_ byte: UInt8) -> Bool {
         if missing > 0 {
             guard next.contains(byte) else { return false }
             missing -= 1

@@ -1,8 +1,8 @@
 import NIOPosix
 
-/// Runs what blocks on the threads of a pool.
+/// Runs blocking work on a thread pool.
 ///
-/// Work that was begun is never left half done because the task that asked for it was cancelled.
+/// Cancelling the calling task does not interrupt work that has begun.
 struct BlockingWork: Sendable {
     let pool: NIOThreadPool
 
@@ -12,7 +12,7 @@ struct BlockingWork: Sendable {
         }
     }
 
-    /// For what cannot fail.
+    /// Runs work that cannot fail.
     func uncancellable(_ work: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             pool.submit { _ in

@@ -1,16 +1,16 @@
 import Glibc
 import NIOCore
 
-/// What is done with folders and names; each call blocks.
+/// Blocking calls on folders and file names.
 enum FileSystem {
-    /// False: it was there.
+    /// Creates a folder; returns false if it exists.
     static func makeFolder(_ path: String) throws -> Bool {
         if mkdir(path, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw BlobError(failing: "make a folder", errno) }
+        guard errno == EEXIST else { throw BlobError(failing: "create a folder", errno) }
         return false
     }
 
-    /// Nil where there is no such file.
+    /// Opens a file for reading; returns nil if it does not exist.
     static func open(reading path: String) throws -> CInt? {
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         if descriptor >= 0 { return descriptor }
@@ -18,29 +18,29 @@ enum FileSystem {
         return nil
     }
 
-    /// Brings the names in a folder to disk.
+    /// Flushes the directory entries of a folder to disk.
     static func synchronize(folder path: String) throws {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BlobError(failing: "open a folder", errno) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw BlobError(failing: "bring a folder to disk", errno) }
+        guard fsync(descriptor) == 0 else { throw BlobError(failing: "flush a folder to disk", errno) }
     }
 
-    /// False: it was not there.
+    /// Removes a file; returns false if it does not exist.
     static func remove(_ path: String) throws -> Bool {
         if unlink(path) == 0 { return true }
         guard errno == ENOENT else { throw BlobError(failing: "remove a file", errno) }
         return false
     }
 
-    /// All of it, where the last write ended.
+    /// Writes all bytes after the previous write.
     static func write(_ bytes: ByteBuffer, to descriptor: Int32) throws {
         try bytes.withUnsafeReadableBytes { bytes in
             var rest = bytes
             while let start = rest.baseAddress, !rest.isEmpty {
                 let count = Glibc.write(descriptor, start, rest.count)
                 if count < 0 {
-                    guard errno == EINTR else { throw BlobError(failing: "write", errno) }
+                    guard errno == EINTR else { throw BlobError(failing: "write a file", errno) }
                     continue
                 }
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
@@ -48,7 +48,7 @@ enum FileSystem {
         }
     }
 
-    /// At least one byte and at most `count`.
+    /// Reads at least one byte and at most `count`.
     static func read(_ count: Int, of descriptor: Int32, at position: Int64) throws -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: count)
         try buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
@@ -78,7 +78,7 @@ enum FileSystem {
 }
 
 extension BlobError {
-    /// What the system's error comes to.
+    /// Creates an error from a system error number.
     init(failing operation: String, _ code: Int32) {
         self = [ENOSPC, EDQUOT].contains(code) ? .noSpace : .failed(operation, code: code)
     }

@@ -1,23 +1,23 @@
 import NIOCore
 
-/// Gathers what is written and hands it to the disk a hundred kilobytes at a time.
+/// A sink that collects up to 128 KiB before each write to disk.
 final class FolderBlobSink: BlobSink {
     private let file: TemporaryFile
     private let blocking: BlockingWork
     private var buffered = ByteBuffer()
-    private var tally: BlobInspector
+    private var inspector: BlobInspector
 
     init(file: TemporaryFile, limit: Int64, blocking: BlockingWork) {
         self.file = file
         self.blocking = blocking
-        tally = BlobInspector(limit: limit)
+        inspector = BlobInspector(limit: limit)
     }
 
     func write(_ bytes: ByteBuffer) async throws {
-        // After the end the descriptor may be another file's.
-        try tally.take(bytes)
+        // After the end, the descriptor's number may belong to another file.
+        try inspector.inspect(bytes)
         let isLarge = bytes.readableBytes >= BlobLimits.piece
-        // What came before goes before it.
+        // Earlier bytes are written first.
         if isLarge || buffered.readableBytes + bytes.readableBytes > BlobLimits.buffered { try await flush() }
         if isLarge {
             try await append(bytes)
@@ -27,14 +27,14 @@ final class FolderBlobSink: BlobSink {
     }
 
     func finish() async throws -> StoredBlob {
-        let stored = try tally.end()
+        let stored = try inspector.end()
         try await flush()
         return stored
     }
 
-    /// Nothing is written any more.
+    /// Rejects all further writes.
     func close() {
-        tally.close()
+        inspector.close()
     }
 
     private func flush() async throws {
@@ -47,7 +47,7 @@ final class FolderBlobSink: BlobSink {
         do {
             try await blocking { [file] in try file.append(bytes) }
         } catch {
-            tally.close()
+            inspector.close()
             throw error
         }
     }

@@ -2,26 +2,26 @@ import Foundation
 import NIOCore
 public import NIOPosix
 
-/// Keeps each blob as a file in a folder.
+/// A store that keeps each blob as a file in a folder.
 ///
-/// A blob is written to a file under `incoming/`, brought to disk, and then renamed to `<two letters>/<key>`, and the
-/// folder is brought to disk too. So what has a blob's name is whole. A process that dies leaves a file under `incoming/`
-/// that nobody has locked any more; the next one removes it. Several processes may share a folder.
+/// A blob is written to a file under `incoming/`, flushed to disk, and renamed to `<two letters>/<key>`; then the
+/// folder is flushed too. So a file with a blob's name is always complete. A crashed process leaves an unlocked file
+/// under `incoming/`, which the next process removes. Several processes may share a folder.
 ///
-/// The folder and those in it are for their owner alone (0700, files 0600). Nothing blocks the thread that asks: all
-/// work on files is done by the threads of a pool.
+/// Only the owner may read the folders (mode 0700) and files (0600). File operations run on a thread pool and do not
+/// block the caller.
 public struct FolderBlobStore: FileBlobStore {
     private let path: String
     private let blocking: BlockingWork
 
-    /// Makes the folder if it is not there, sees that it can be written to, and removes what dead processes have left.
+    /// Creates the folder if needed, checks that it is writable, and removes the files of crashed processes.
     ///
-    /// It works on files before it returns: make a store when a process starts.
+    /// The call blocks on file operations: create a store when the process starts.
     ///
     /// - Parameters:
-    ///   - path: of the folder; it may be relative to the working directory, which must then stay the same.
-    ///   - threadPool: whose threads work on files; it must run for as long as the store is used.
-    /// - Throws: ``BlobError``, or what `FileManager` says about a folder that cannot be made.
+    ///   - path: The folder's path; if it is relative, the working directory must not change.
+    ///   - threadPool: The threads for file operations; the pool must run as long as the store is used.
+    /// - Throws: ``BlobError``, or an error of `FileManager` if the folder cannot be created.
     public init(path: String, threadPool: NIOThreadPool = .singleton) throws {
         self.path = path
         blocking = BlockingWork(pool: threadPool)
@@ -77,13 +77,13 @@ public struct FolderBlobStore: FileBlobStore {
     private func folder(of key: BlobKey) -> String { "\(path)/\(key.folder)" }
     private func file(of key: BlobKey) -> String { "\(folder(of: key))/\(key)" }
 
-    /// What is not locked belongs to nobody who lives.
+    /// Removes files that no running process has locked.
     private func removeLeftovers() {
         for name in FileSystem.names(in: incoming) { TemporaryFile.removeLeftover("\(incoming)/\(name)") }
     }
 }
 
-/// A blob's open file: it can be read to its end even after it was deleted.
+/// An open file of a blob, which remains readable after the blob is deleted.
 private struct FolderBlob: Blob {
     let file: OpenFile
     let blocking: BlockingWork

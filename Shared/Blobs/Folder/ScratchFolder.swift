@@ -3,21 +3,21 @@ import Glibc
 public import NIOCore
 public import NIOPosix
 
-/// A folder for files of a process's own that are soon gone again: what is being looked at before it is kept.
+/// A folder for a process's temporary files, such as uploads that are checked before they are stored.
 ///
-/// It lies below a folder that processes may share. While its process lives it is locked; what a dead one has left, the
-/// next one to be made there removes.
+/// It is created in a parent folder that processes may share, and is locked while its process runs. A new scratch
+/// folder removes the unlocked folders of crashed processes.
 public final class ScratchFolder: Sendable {
     private let path: String
     private let lock: Int32
     private let blocking: BlockingWork
 
-    /// Makes it, and removes what dead processes have left; works on files before it returns.
+    /// Creates the folder and removes those of crashed processes; blocks on file operations.
     ///
     /// - Parameters:
-    ///   - parent: made if it is not there; nothing but such folders should be in it.
-    ///   - threadPool: whose threads work on files; it must run for as long as the folder is used.
-    /// - Throws: ``BlobError``, or what `FileManager` says about a folder that cannot be made.
+    ///   - parent: The parent folder, created if needed; it must contain nothing but scratch folders.
+    ///   - threadPool: The threads for file operations; the pool must run as long as the folder is used.
+    /// - Throws: ``BlobError``, or an error of `FileManager` if the folder cannot be created.
     public init(in parent: String, threadPool: NIOThreadPool = .singleton) throws {
         blocking = BlockingWork(pool: threadPool)
         try FileManager.default.createDirectory(
@@ -30,26 +30,32 @@ public final class ScratchFolder: Sendable {
     }
 
     deinit {
-        // Silence: what cannot be removed now, the next one removes.
+        // If the removal fails, the next scratch folder removes this one.
         try? FileManager.default.removeItem(atPath: path)
         close(lock)
     }
 
-    /// Lends a folder in it, which is gone afterwards with all that is in it.
+    /// Runs `body` with a new folder, which is removed afterwards with its content.
+    ///
+    /// - Throws: The error of `body`, or ``BlobError``.
     public func withTemporaryFolder<Value>(_ body: (_ path: String) async throws -> Value) async throws -> Value {
         let folder = "\(path)/\(BlobKey.random())"
         try await blocking { _ = try FileSystem.makeFolder(folder) }
         let outcome: Result<Value, any Error>
         do { outcome = .success(try await body(folder)) } catch { outcome = .failure(error) }
-        // Silence: what is left is removed with the whole.
+        // If the removal fails, the folder is removed together with the scratch folder.
         await blocking.uncancellable { try? FileManager.default.removeItem(atPath: folder) }
         return try outcome.get()
     }
 
-    /// Writes a file, as a blob is put into a store; it is there for who knows its path, and not brought to disk.
+    /// Writes a file through a sink, as in ``BlobStore/put(_:limit:_:)``, but without flushing it to disk.
     ///
-    /// - Returns: its size in bytes.
-    /// - Throws: what `fill` throws, or a ``BlobError``.
+    /// - Parameters:
+    ///   - path: The path of the new file.
+    ///   - limit: The largest size in bytes.
+    ///   - fill: Writes the bytes in order.
+    /// - Returns: The file's size in bytes.
+    /// - Throws: The error of `fill`, or ``BlobError``.
     public func write(
         _ path: String,
         limit: Int64,
@@ -61,9 +67,12 @@ public final class ScratchFolder: Sendable {
         return try await sink.finish()
     }
 
-    /// Hands on a file that is there, in pieces of at most ``BlobLimits/piece``.
+    /// Reads a file in pieces of at most ``BlobLimits/piece`` bytes.
     ///
-    /// - Throws: what `consume` throws, or ``BlobError/failed(_:code:)``.
+    /// - Parameters:
+    ///   - path: The path of an existing file.
+    ///   - consume: Receives each piece in order.
+    /// - Throws: The error of `consume`, or ``BlobError/failed(_:code:)``.
     public func read(_ path: String, _ consume: (ByteBuffer) async throws -> Void) async throws {
         guard let file = try await blocking({ try OpenFile(reading: path) }) else {
             throw BlobError.failed("open a file", code: ENOENT)
@@ -78,7 +87,7 @@ public final class ScratchFolder: Sendable {
     }
 
     private static func make(in parent: String) throws -> (path: String, lock: Int32) {
-        // Who removes leftovers may come between the making and the locking of a folder: then another is made.
+        // Another process may remove the folder between its creation and locking; then another folder is created.
         for _ in 0..<8 {
             let path = "\(parent)/\(BlobKey.random())"
             _ = try FileSystem.makeFolder(path)
@@ -97,18 +106,18 @@ public final class ScratchFolder: Sendable {
         let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        // Silence: the next one tries again.
+        // If the removal fails, the next scratch folder tries again.
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { try? FileManager.default.removeItem(atPath: path) }
     }
 }
 
-/// A file that is being written, closed when the last who has it lets go of it.
+/// A file open for writing, closed with its last reference.
 private final class ScratchFile: Sendable {
     private let descriptor: Int32
 
     init(_ path: String) throws {
         descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw BlobError(failing: "make a file", errno) }
+        guard descriptor >= 0 else { throw BlobError(failing: "create a file", errno) }
     }
 
     deinit {

@@ -1,17 +1,17 @@
 import Glibc
 import NIOCore
 
-/// A file that is being written and that nobody else will find: locked for as long as its process lives.
+/// A file that is being written under a random name, and is locked while its process runs.
 struct TemporaryFile: Sendable {
     private let descriptor: Int32
     private let path: String
 
     init(in folder: String) throws {
-        // Who removes leftovers may come between the making and the locking of a file: then another is made.
+        // Another process may remove the file between its creation and locking; then another file is created.
         for _ in 0..<8 {
             let path = "\(folder)/\(BlobKey.random())"
             let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else { throw BlobError(failing: "make a file", errno) }
+            guard descriptor >= 0 else { throw BlobError(failing: "create a file", errno) }
             var status = stat()
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink == 1 {
                 self.descriptor = descriptor
@@ -25,13 +25,13 @@ struct TemporaryFile: Sendable {
 
     func append(_ bytes: ByteBuffer) throws { try FileSystem.write(bytes, to: descriptor) }
 
-    /// Brings all to disk, and gives it its name there; after this, or after an error, only ``discard()`` is left.
+    /// Flushes the file and moves it to its final name; after an error, only ``discard()`` may be called.
     func publish(as name: String, in folder: String, below root: String) throws {
-        guard fsync(descriptor) == 0 else { throw BlobError(failing: "bring a file to disk", errno) }
+        guard fsync(descriptor) == 0 else { throw BlobError(failing: "flush a file to disk", errno) }
         if rename(path, name) != 0 {
-            guard errno == ENOENT else { throw BlobError(failing: "name a file", errno) }
+            guard errno == ENOENT else { throw BlobError(failing: "rename a file", errno) }
             if try FileSystem.makeFolder(folder) { try FileSystem.synchronize(folder: root) }
-            guard rename(path, name) == 0 else { throw BlobError(failing: "name a file", errno) }
+            guard rename(path, name) == 0 else { throw BlobError(failing: "rename a file", errno) }
         }
         do {
             try FileSystem.synchronize(folder: folder)
@@ -43,12 +43,12 @@ struct TemporaryFile: Sendable {
     }
 
     func discard() {
-        // First the name, since without the lock it would be anybody's.
+        // Unlinked before closing: closing releases the lock, and another process could then remove the file.
         unlink(path)
         Glibc.close(descriptor)
     }
 
-    /// Removes a file that a process has left, and none that one is writing.
+    /// Removes a file unless a running process has locked it.
     static func removeLeftover(_ path: String) {
         let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return }

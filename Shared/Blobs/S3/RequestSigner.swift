@@ -3,32 +3,32 @@ import Foundation
 import Glibc
 import NIOCore
 
-/// Signs requests to S3 with AWS Signature Version 4
+/// Signs S3 requests with AWS Signature Version 4
 /// (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html).
 struct RequestSigner: Sendable {
     let region: String
     let accessKey: String
     let secretKey: String
 
-    /// What is signed of a request: all that says what is to be done, and the hash of what is sent.
+    /// The signed parts of a request.
     struct Signed {
         var method: String
-        /// As it is in the URL; S3 takes it as it is, and does not escape it a second time.
+        /// The path as in the URL; S3 does not escape it a second time.
         var path: String
-        /// Not escaped yet.
+        /// Unescaped parameters.
         var query: [(name: String, value: String)] = []
-        /// In lower case, `host` and `x-amz-date` among them; all are signed.
+        /// All signed fields, with lower-case names; they include `host` and `x-amz-date`.
         var headers: [(name: String, value: String)]
-        /// SHA-256 in hexadecimal digits.
+        /// The SHA-256 of the body in hexadecimal digits.
         var bodyHash: String
     }
 
-    /// The SHA-256 of nothing.
+    /// The SHA-256 of an empty body.
     static let emptyHash = hash(ByteBuffer())
 
     static func hash(_ bytes: ByteBuffer) -> String { hexadecimal(SHA256.hash(data: Data(bytes.readableBytesView))) }
 
-    /// The value of `Authorization`.
+    /// Returns the value of the `Authorization` field.
     func authorization(_ request: Signed, at date: Date) -> String {
         let moment = Self.moment(date)
         let day = String(moment.prefix(8))
@@ -46,7 +46,7 @@ struct RequestSigner: Sendable {
         return "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
     }
 
-    /// A query in its one spelling: sorted, all escaped but what RFC 3986 calls unreserved.
+    /// Returns the canonical query: sorted, with all characters escaped except RFC 3986's unreserved ones.
     static func query(_ parameters: [(name: String, value: String)]) -> String {
         parameters.map { (escaped($0.name), escaped($0.value)) }
             .sorted { $0 < $1 }
@@ -54,7 +54,7 @@ struct RequestSigner: Sendable {
             .joined(separator: "&")
     }
 
-    /// `20130524T000000Z`.
+    /// Returns a time like `20130524T000000Z`.
     static func moment(_ date: Date) -> String {
         var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
         var parts = tm()

@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import NIOCore
 
-/// Gathers what is written in a file, and sends it a part at a time.
+/// A sink that spools each part of a blob to a file and then uploads it.
 final class S3BlobSink: BlobSink {
-    /// What S3 takes in one upload.
+    /// The maximum number of parts of an S3 upload.
     private static let maximumParts: Int64 = 10_000
 
     private let key: BlobKey
@@ -15,65 +15,66 @@ final class S3BlobSink: BlobSink {
 
     private var buffered = ByteBuffer()
     private var hash = SHA256()
-    private var tally: BlobInspector
-    /// Of the part that lies in the file and in `buffered`.
+    private var inspector: BlobInspector
+    /// The length of the current part in bytes, in the file and in `buffered`.
     private var length: Int64 = 0
     private var upload: String?
     private var tags: [String] = []
-    /// Whether the blob may be there, though nobody has said so.
-    private var mayBeThere = false
+    /// Whether the object may exist although S3 has not confirmed it.
+    private var mayExist = false
 
     init(key: BlobKey, limit: Int64, connection: S3Connection, file: SpoolFile, blocking: BlockingWork) {
         self.key = key
         self.connection = connection
         self.file = file
         self.blocking = blocking
-        tally = BlobInspector(limit: limit)
+        inspector = BlobInspector(limit: limit)
         partSize = max(Int64(connection.configuration.partSize), limit / Self.maximumParts + 1)
     }
 
     func write(_ bytes: ByteBuffer) async throws {
-        try tally.take(bytes)
+        try inspector.inspect(bytes)
         do {
-            try await take(bytes)
+            try await spool(bytes)
         } catch {
-            tally.close()
+            inspector.close()
             throw error
         }
     }
 
     func finish() async throws -> StoredBlob {
-        let stored = try tally.end()
+        let stored = try inspector.end()
         if let upload {
             try await send()
-            mayBeThere = true
+            mayExist = true
             try await connection.complete(key, upload: upload, tags: tags, size: stored.size)
         } else {
             try await flush()
-            mayBeThere = true
+            mayExist = true
             try await connection.put(key, part(), mediaType: stored.mediaType)
         }
         return stored
     }
 
-    /// Leaves nothing behind, as far as the store answers; what is left, ``BlobStore/delete(_:)`` removes later.
+    /// Removes what was uploaded, if the store answers; ``BlobStore/delete(_:)`` removes the rest later.
     func abandon(because error: any Error) async {
-        tally.close()
-        // Who is away already is asked once more, and not waited for.
-        let isAway = if case .unavailable = error as? BlobError { true } else { false }
-        let (key, connection, upload, mayBeThere) = (key, connection, upload, mayBeThere)
-        // A task of its own: that the sender has gone is no reason to leave anything. Silence: the key was noted.
+        inspector.close()
+        // A store that is already unavailable receives one attempt without a retry.
+        let isUnavailable = if case .unavailable = error as? BlobError { true } else { false }
+        let (key, connection, upload, mayExist) = (key, connection, upload, mayExist)
+        // A separate task, since the caller's cancellation must not prevent the cleanup. Errors are ignored: the
+        // application has recorded the key and deletes it later.
         await Task {
-            let attempts = isAway ? 1 : nil
+            let attempts = isUnavailable ? 1 : nil
             if let upload { try? await connection.abort(key, upload: upload, attempts: attempts) }
-            if mayBeThere { try? await connection.delete(key, attempts: attempts) }
+            if mayExist { try? await connection.delete(key, attempts: attempts) }
         }.value
     }
 
-    private func take(_ bytes: ByteBuffer) async throws {
+    private func spool(_ bytes: ByteBuffer) async throws {
         var rest = bytes
         while rest.readableBytes > 0 {
-            // Only now, when more is known to come: the last part is the one that may be small.
+            // A full part is sent only when more bytes follow, because only the last part may be small.
             if length == partSize { try await send() }
             guard let piece = rest.readSlice(length: Int(min(Int64(rest.readableBytes), partSize - length))) else {
                 return
@@ -85,23 +86,23 @@ final class S3BlobSink: BlobSink {
         }
     }
 
-    /// Sends the part that is gathered, in the upload that it begins if need be.
+    /// Uploads the current part; begins the multipart upload if needed.
     private func send() async throws {
         try await flush()
-        let upload = try await begun()
+        let upload = try await uploadID()
         tags.append(try await connection.put(part(), number: tags.count + 1, of: key, upload: upload))
         try await blocking { [file] in try file.clear() }
         length = 0
         hash = SHA256()
     }
 
-    private func begun() async throws -> String {
+    private func uploadID() async throws -> String {
         if let upload { return upload }
-        // What begins as text may end as something else.
-        let type = tally.mediaType == MediaTypeDetector.text ? MediaTypeDetector.unknown : tally.mediaType
-        let begun = try await connection.begin(key, mediaType: type)
-        upload = begun
-        return begun
+        // Content that begins as text may turn out to be something else.
+        let type = inspector.mediaType == MediaTypeDetector.text ? MediaTypeDetector.unknown : inspector.mediaType
+        let id = try await connection.begin(key, mediaType: type)
+        upload = id
+        return id
     }
 
     private func flush() async throws {

@@ -3,32 +3,33 @@ import Foundation
 import NIOCore
 public import NIOPosix
 
-/// Keeps each blob as an object of a bucket that speaks S3's protocol: Amazon's, or one of those like it.
+/// A store that keeps each blob as an object in a bucket of S3 or a compatible service.
 ///
-/// The object of a key is named `<prefix><two letters>/<key>`, as the file of a ``FolderBlobStore`` is: a folder copied
-/// into a bucket is a store, and the other way round.
+/// The object of a key is named `<prefix><two letters>/<key>`, like a file of ``FolderBlobStore``: a folder can be
+/// copied into a bucket and the other way round.
 ///
-/// A blob is put in one request where it is no larger than a part, else in parts (a multipart upload); a part lies in a
-/// nameless file until it is sent, so a slow source takes no memory. S3 shows an object only when it is whole. When
-/// something fails, the upload is dropped; where that fails too, or the process dies, ``delete(_:)`` drops it later, so
-/// the note of a key that ``BlobStore`` asks for is enough for nothing to be left.
+/// A blob up to the size of a part is put in one request, a larger one in a multipart upload. A part is spooled to an
+/// unlinked file until it is sent, so a slow source takes no memory. S3 shows an object only when it is complete.
 ///
-/// Requests are made again a few times, with pauses. Then the store counts as away (``BlobError/unavailable(_:)``); so it
-/// does while it refuses the key or has no such bucket.
+/// If a put fails, its upload is aborted. If that fails too, or the process crashes, ``delete(_:)`` aborts it later. So
+/// the key that the application has recorded (see ``BlobStore``) suffices to clean up.
 ///
-/// Who has the key must be allowed `s3:GetObject`, `s3:PutObject`, `s3:DeleteObject`, `s3:AbortMultipartUpload` on the
-/// objects and `s3:ListBucket` and `s3:ListBucketMultipartUploads` on the bucket. Nothing else should put objects below the
-/// prefix; versions of deleted ones are the bucket's to remove.
+/// Failed requests are retried a few times with pauses; then the store reports ``BlobError/unavailable(_:)``. It does
+/// the same while the service refuses the access key or has no such bucket.
+///
+/// The access key needs the permissions `s3:GetObject`, `s3:PutObject`, `s3:DeleteObject` and `s3:AbortMultipartUpload`
+/// on the objects, and `s3:ListBucket` and `s3:ListBucketMultipartUploads` on the bucket. Nothing else should put
+/// objects under the prefix. In a versioned bucket, a lifecycle rule must remove the versions of deleted objects.
 public struct S3BlobStore: BlobStore {
     private let connection: S3Connection
     private let blocking: BlockingWork
 
-    /// Makes the folder for parts if it is not there; asks nothing of the bucket yet.
+    /// Creates the folder for parts if needed; sends no request yet.
     ///
     /// - Parameters:
-    ///   - configuration: which bucket, and how to wait for it.
-    ///   - threadPool: whose threads work on files; it must run for as long as the store is used.
-    /// - Throws: ``S3ConfigurationError``, ``BlobError``, or what `FileManager` says about a folder that cannot be made.
+    ///   - configuration: The bucket, the access key and the timeouts.
+    ///   - threadPool: The threads for file operations; the pool must run as long as the store is used.
+    /// - Throws: ``S3ConfigurationError``, ``BlobError``, or an error of `FileManager` if the folder cannot be created.
     public init(_ configuration: S3Configuration, threadPool: NIOThreadPool = .singleton) throws {
         connection = try S3Connection(configuration)
         blocking = BlockingWork(pool: threadPool)
@@ -67,7 +68,7 @@ public struct S3BlobStore: BlobStore {
     }
 }
 
-/// An object of a bucket; it is asked for when it is read.
+/// An object of a bucket; its content is requested on reading.
 private struct S3Blob: Blob {
     let key: BlobKey
     let size: Int64
@@ -93,13 +94,15 @@ private struct S3Blob: Blob {
         }
     }
 
-    /// The next bytes; nil where the answer broke off, and the rest is to be asked for again: blobs never change.
+    /// Returns the next bytes; nil if the response broke off and the rest must be requested again.
+    ///
+    /// Blobs are immutable.
     private func next(
         _ body: inout HTTPClientResponse.Body.AsyncIterator,
         _ failures: inout Int
     ) async throws -> ByteBuffer? {
         do {
-            guard let bytes = try await body.next() else { throw BlobError.unavailable("an answer broke off") }
+            guard let bytes = try await body.next() else { throw BlobError.unavailable("a response broke off") }
             failures = 0
             return bytes
         } catch {

@@ -1,36 +1,41 @@
-/// Which bucket, of whom, and how long to wait for it.
+/// The bucket of an ``S3BlobStore``, its access key and its timeouts.
 public struct S3Configuration: Sendable {
-    /// `https://host` or `https://host:port`, without a path; the bucket is named in the path of each request, which
-    /// every provider understands and which needs no DNS name a bucket.
+    /// The service's URL, `https://host` or `https://host:port`, without a path.
+    ///
+    /// Requests name the bucket in the path, which every provider supports and which needs no DNS name per bucket.
     public var endpoint: String
-    /// It must be there: no bucket is made.
+    /// The name of an existing bucket; the store does not create it.
     public var bucket: String
-    /// What requests are signed for; providers that know none take `us-east-1`.
+    /// The region in signatures; providers without regions accept `us-east-1`.
     public var region: String
+    /// The id of the access key.
     public var accessKey: String
+    /// The secret of the access key.
     public var secretKey: String
-    /// What every blob's name in the bucket begins with: nothing, or folders with a slash at the end.
+    /// A prefix of all object names: empty, or folders with a slash at the end.
     public var prefix = ""
-    /// Where a part lies until it is sent; made if it is not there.
+    /// The folder of parts until they are sent, created if needed.
     public var temporaryFolder: String
-    /// PEM: authorities that are trusted beside the machine's.
+    /// PEM certificates of authorities that are trusted in addition to the system's.
     public var trustedAuthorities: String?
 
-    /// Bytes of a part: S3 takes none below 5 MiB but the last, and no more than 10,000.
+    /// The size of a part in bytes, at least 5 MiB; S3 allows 10,000 parts.
     ///
-    /// A blob that is smaller is put in one request. Where a blob's limit is more than 10,000 parts, they are larger.
+    /// A blob up to this size is put in one request. If a blob's limit exceeds 10,000 parts, its parts are larger.
     public var partSize = 8_388_608
-    /// How often a request is made in all before the store counts as away.
+    /// The number of attempts per request, after which the store is reported as unavailable.
     public var attempts = 3
-    /// The pause before the second attempt; each further one is four times as long, all up to a half shorter by chance.
+    /// The pause before the second attempt; each further one is four times as long.
+    ///
+    /// All are randomly up to 50 % shorter.
     public var pause = Duration.milliseconds(100)
-    /// How long a connection may take.
+    /// The time limit for connecting.
     public var connectTimeout = Duration.seconds(3)
-    /// From a request's first byte to the answer's, the part that it carries included, and between two pieces of an
-    /// answer.
+    /// The time limit from a request's first byte, including its body, to the response; also between two pieces of a
+    /// response.
     public var timeout = Duration.seconds(30)
 
-    /// The rest as it usually is.
+    /// Creates a configuration; the other properties have their defaults.
     public init(
         endpoint: String,
         bucket: String,
@@ -48,20 +53,20 @@ public struct S3Configuration: Sendable {
     }
 }
 
-/// What of a configuration makes no sense.
+/// An invalid field of a configuration.
 public enum S3ConfigurationError: Error, Hashable {
-    /// Not `http://` or `https://` with a host and nothing behind it.
+    /// The endpoint is not `http://` or `https://` with only a host and a port.
     case endpoint
-    /// Not 3 to 63 lower-case letters, digits, dots and hyphens.
+    /// The bucket's name is not 3 to 63 lower-case letters, digits, dots and hyphens.
     case bucket
-    /// Other characters than letters, digits, `-`, `_`, `.` and single slashes, or no slash at the end.
+    /// The prefix has characters other than letters, digits, `-`, `_`, `.` and single slashes, or no slash at the end.
     case prefix
-    /// No certificates in PEM.
+    /// The trusted authorities are not PEM certificates.
     case trustedAuthorities
 }
 
 extension S3Configuration {
-    /// Refuses what would not be the same in a URL as it is written.
+    /// Rejects values that would have to be escaped in a URL.
     func check() throws(S3ConfigurationError) {
         guard authority != nil else { throw .endpoint }
         let isBucket = bucket.utf8.allSatisfy { Self.isLowerOrDigit($0) || $0 == Self.dot || $0 == Self.hyphen }
@@ -69,11 +74,11 @@ extension S3Configuration {
         guard prefix.isEmpty || isPrefix else { throw .prefix }
     }
 
-    /// Host and port, as `Host` has them.
+    /// The host and port, as in the `Host` field.
     var authority: String? {
         guard let scheme = ["https://", "http://"].first(where: { endpoint.hasPrefix($0) }) else { return nil }
         let authority = endpoint.dropFirst(scheme.count)
-        // Letters, digits, dots and hyphens; colons of a port or of IPv6 in brackets.
+        // Letters, digits, dots and hyphens; colons before a port or in a bracketed IPv6 address.
         let isPlain = authority.utf8.allSatisfy {
             Self.isLowerOrDigit($0 | 0x20) || ".-:[]".utf8.contains($0)
         }

@@ -2,11 +2,12 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-// What is asked of a bucket (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html).
+// Operations on a bucket
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html).
 extension S3Connection {
-    /// In bytes; nil where there is no such blob.
+    /// Returns a blob's size in bytes, or nil if there is no such blob.
     func size(of key: BlobKey) async throws -> Int64? {
-        let purpose = "look at a blob"
+        let purpose = "request the size of a blob"
         let response = try await response(S3Request(purpose: purpose, method: .HEAD, key: key, mayBeMissing: true))
         guard response.isFound else { return nil }
         guard let size = response.headers.first(name: "content-length").flatMap({ Int64($0) }) else {
@@ -15,7 +16,7 @@ extension S3Connection {
         return size
     }
 
-    /// Some of its bytes; nil where there is no such blob.
+    /// Requests a range of a blob's bytes; nil if there is no such blob.
     func get(_ key: BlobKey, _ range: Range<Int64>) async throws -> HTTPClientResponse? {
         let purpose = "read a blob"
         let response = try await body(
@@ -28,7 +29,7 @@ extension S3Connection {
             )
         )
         guard let response else { return nil }
-        // One that gives the whole blob has not understood.
+        // A server that returns the whole blob does not support ranges.
         guard response.status == .partialContent else {
             throw BlobError.failed(purpose, code: Int32(response.status.code))
         }
@@ -54,7 +55,7 @@ extension S3Connection {
         )
     }
 
-    /// Begins an upload in parts, and answers with its id.
+    /// Begins a multipart upload; returns its id.
     func begin(_ key: BlobKey, mediaType: String) async throws -> String {
         let purpose = "begin an upload"
         let response = try await response(
@@ -70,7 +71,7 @@ extension S3Connection {
         return id
     }
 
-    /// Puts a part, and answers with the tag that it is named by at the end.
+    /// Uploads a part; returns the tag that completing the upload requires.
     func put(_ part: SpooledPart, number: Int, of key: BlobKey, upload: String) async throws -> String {
         let purpose = "put a part"
         let response = try await response(
@@ -89,7 +90,7 @@ extension S3Connection {
         return tag
     }
 
-    /// Makes a blob of the parts, which have these tags.
+    /// Completes an upload from the parts with these tags.
     func complete(_ key: BlobKey, upload: String, tags: [String], size: Int64) async throws {
         let parts = tags.enumerated().map { index, tag in
             let tag = tag.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
@@ -101,7 +102,7 @@ extension S3Connection {
         )
         let response = try await response(
             S3Request(
-                purpose: "end an upload",
+                purpose: "complete an upload",
                 method: .POST,
                 key: key,
                 query: [("uploadId", upload)],
@@ -110,16 +111,16 @@ extension S3Connection {
                 mayBeMissing: true
             )
         )
-        // No such upload any more: an earlier attempt, whose answer was lost, has ended it.
+        // The upload is unknown if an earlier attempt completed it and its response was lost.
         guard !response.isFound else { return }
-        guard try await self.size(of: key) == size else { throw BlobError.failed("end an upload", code: 404) }
+        guard try await self.size(of: key) == size else { throw BlobError.failed("complete an upload", code: 404) }
     }
 
-    /// Drops an upload with its parts.
+    /// Aborts an upload and discards its parts.
     func abort(_ key: BlobKey, upload: String, attempts: Int? = nil) async throws {
         _ = try await response(
             S3Request(
-                purpose: "drop an upload",
+                purpose: "abort an upload",
                 method: .DELETE,
                 key: key,
                 query: [("uploadId", upload)],
@@ -129,7 +130,7 @@ extension S3Connection {
         )
     }
 
-    /// The uploads of a blob that were begun and not ended.
+    /// Returns the ids of the blob's incomplete uploads.
     func uploads(of key: BlobKey) async throws -> [String] {
         let name = "\(configuration.prefix)\(key.folder)/\(key)"
         let response = try await response(
@@ -139,7 +140,7 @@ extension S3Connection {
     }
 }
 
-/// A part that lies in a file, and its SHA-256 in hexadecimal digits.
+/// A part in a spool file, and its SHA-256 in hexadecimal digits.
 struct SpooledPart: Sendable {
     let bytes: SpooledBytes
     let hash: String

@@ -5,9 +5,9 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Makes signed requests to one bucket, again where that may help, and tells what came of them.
+/// Sends signed requests to one bucket, retries them, and maps errors.
 final class S3Connection: Sendable {
-    /// The most of a small answer that is read, in bytes: a list of 1,000 uploads has some 500 kB.
+    /// The largest small response in bytes: a list of 1,000 uploads takes about 500 kB.
     private static let maximumResponseSize = 2_097_152
 
     let configuration: S3Configuration
@@ -32,11 +32,11 @@ final class S3Connection: Sendable {
     }
 
     deinit {
-        // Requests hold on to this object, so none is on its way any more.
+        // Running requests retain this object, so none is in flight.
         client.shutdown(queue: .global()) { _ in }
     }
 
-    /// Makes a request whose answer is small.
+    /// Sends a request whose response is small and reads it completely.
     func response(_ request: S3Request) async throws -> S3Response {
         try await retrying(request) { response in
             var bytes = ByteBuffer()
@@ -47,7 +47,7 @@ final class S3Connection: Sendable {
                 bytes.writeImmutableBuffer(piece)
             }
             let text = S3XMLText(String(buffer: bytes))
-            // S3 begins to answer some requests before it knows how they end (CompleteMultipartUpload).
+            // S3 starts some responses before it knows the result, such as that of CompleteMultipartUpload.
             guard !text.is("Error") else { throw S3ErrorResponse(status: response.status.code, response: text) }
             return S3Response(isFound: true, headers: response.headers, text: text)
         } missing: {
@@ -55,7 +55,7 @@ final class S3Connection: Sendable {
         }
     }
 
-    /// Makes a request whose answer is a blob, or a part of one; nil where there is none.
+    /// Sends a request whose response is a blob or a part of it; nil if there is none.
     func body(_ request: S3Request) async throws -> HTTPClientResponse? {
         try await retrying(request) {
             $0
@@ -64,13 +64,13 @@ final class S3Connection: Sendable {
         }
     }
 
-    /// What an error on the way counts as.
+    /// Maps an error of a request.
     func failure(_ error: any Error) -> any Error {
         if Task.isCancelled || error is CancellationError { return CancellationError() }
         return error as? BlobError ?? BlobError.unavailable("\(authority): \(error)")
     }
 
-    /// Waits a little before the next attempt, longer each time, and not all for the same time.
+    /// Waits before the next attempt: 4 times longer after each, and randomly up to 50 % shorter.
     func pause(after attempt: Int) async throws {
         let longest = configuration.pause * (1 << (2 * min(attempt - 1, 4)))
         try await Task.sleep(for: longest * Double.random(in: 0.5...1))
@@ -132,13 +132,13 @@ final class S3Connection: Sendable {
         return outgoing
     }
 
-    /// Why a request was refused; what cannot be read says nothing, and the status is enough.
+    /// Reads the error document of a response; an unreadable one is empty, since the status suffices.
     private static func reason(_ response: HTTPClientResponse) async throws -> S3XMLText {
         S3XMLText(String(buffer: try await response.body.collect(upTo: 65_536)))
     }
 
     private static func clientConfiguration(_ configuration: S3Configuration) throws -> HTTPClient.Configuration {
-        // A redirect would go to a host that the request is not signed for.
+        // The signature is valid for this host only, so a redirect cannot be followed.
         var client = HTTPClient.Configuration(redirectConfiguration: .disallow)
         client.timeout = HTTPClient.Configuration.Timeout(
             connect: TimeAmount(configuration.connectTimeout),
@@ -147,7 +147,7 @@ final class S3Connection: Sendable {
         )
         client.decompression = .disabled
         client.httpVersion = .http1Only
-        // Each request fails by itself and is made again here, with a limit.
+        // Each request is retried here, with a limit.
         client.connectionPool.retryConnectionEstablishment = false
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         if let pem = configuration.trustedAuthorities {
@@ -162,10 +162,10 @@ final class S3Connection: Sendable {
     }
 }
 
-/// An answer that is not what was asked for.
+/// An error response of S3.
 private struct S3ErrorResponse: Error {
     let status: UInt
-    /// S3's own word for it, like `SlowDown`; empty where the answer has none.
+    /// S3's error code, such as `SlowDown`; empty if the response has none.
     let code: String
 
     init(status: UInt, response: S3XMLText) {
@@ -175,7 +175,7 @@ private struct S3ErrorResponse: Error {
 
     var isMissing: Bool { status == 404 && code != "NoSuchBucket" }
 
-    /// Whether the same request may be answered in a moment.
+    /// Whether a retry may succeed.
     var isTransient: Bool {
         guard !isFull else { return false }
         return [408, 429, 500, 502, 503, 504].contains(status)
@@ -183,7 +183,7 @@ private struct S3ErrorResponse: Error {
     }
 
     private var isFull: Bool {
-        // S3 itself has no end; those that have one say so in words of their own.
+        // S3 itself has no capacity limit; these are the codes of other implementations.
         status == 507
             || ["XMinioStorageFull", "QuotaExceeded", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage"].contains(
                 code
@@ -192,9 +192,9 @@ private struct S3ErrorResponse: Error {
 
     func blobError(of request: S3Request, at authority: String) -> BlobError {
         if isFull { return .noSpace }
-        // What concerns the bucket or the key is no fault of this one blob: all wait until an operator has seen to it.
+        // Errors of the bucket or the access key affect all blobs until an operator fixes them.
         let isOurs = [301, 307, 400, 401, 403].contains(status) || code == "NoSuchBucket"
         guard isOurs || isTransient else { return .failed(request.purpose, code: Int32(status)) }
-        return .unavailable("\(authority): \(status) \(code) to \"\(request.purpose)\"")
+        return .unavailable("\(authority) answered \(status) \(code) to \"\(request.purpose)\"")
     }
 }

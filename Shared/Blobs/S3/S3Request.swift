@@ -1,34 +1,34 @@
 import NIOCore
 import NIOHTTP1
 
-/// One thing asked of a bucket.
+/// A request to a bucket.
 struct S3Request: Sendable {
     enum Body: Sendable {
         case none
         case bytes(ByteBuffer)
-        /// What a file begins with.
+        /// The first bytes of a spool file.
         case spooled(SpooledBytes)
     }
 
-    /// What is tried, for the text of an error.
+    /// The operation, for error messages.
     var purpose: String
     var method: HTTPMethod
-    /// The blob that it is about; nil for the bucket.
+    /// The blob; nil for the bucket itself.
     var key: BlobKey?
     var query: [(name: String, value: String)] = []
     var headers: [(name: String, value: String)] = []
     var body = Body.none
-    /// SHA-256 in hexadecimal digits.
+    /// The SHA-256 of the body in hexadecimal digits.
     var bodyHash = RequestSigner.emptyHash
-    /// Whether 404 is an answer: there is no such blob, or no such upload any more.
+    /// Whether status 404 is a valid result: no such blob, or no such upload.
     var mayBeMissing = false
-    /// How often it is made at most; nil: as the configuration says.
+    /// The maximum number of attempts; nil for the configured one.
     var attempts: Int?
 }
 
-/// A small answer, read to its end.
+/// A small response, read completely.
 struct S3Response: Sendable {
-    /// Whether there was what was asked for.
+    /// Whether the blob or upload exists.
     let isFound: Bool
     let headers: HTTPHeaders
     let text: S3XMLText

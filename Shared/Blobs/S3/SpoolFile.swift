@@ -1,14 +1,14 @@
 import Glibc
 import NIOCore
 
-/// A file without a name, in which a part lies until it is sent: whatever happens to the process, it is gone with it.
+/// An unlinked file for a part until it is sent; the kernel removes it when the process ends.
 final class SpoolFile: Sendable {
     private let descriptor: Int32
 
     init(in folder: String) throws {
         let path = "\(folder)/\(BlobKey.random())"
         descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw BlobError(failing: "make a file", errno) }
+        guard descriptor >= 0 else { throw BlobError(failing: "create a file", errno) }
         unlink(path)
     }
 
@@ -18,25 +18,25 @@ final class SpoolFile: Sendable {
 
     func append(_ bytes: ByteBuffer) throws { try FileSystem.write(bytes, to: descriptor) }
 
-    /// At least one byte and at most `count`.
+    /// Reads at least one byte and at most `count`.
     func read(_ count: Int, at position: Int64) throws -> ByteBuffer {
         try FileSystem.read(count, of: descriptor, at: position)
     }
 
-    /// As new; its place on the disk is free again.
+    /// Truncates the file, which frees its disk space.
     func clear() throws {
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-            throw BlobError(failing: "empty a file", errno)
+            throw BlobError(failing: "truncate a file", errno)
         }
     }
 }
 
-/// The beginning of a file, read a piece at a time, as often as it is asked for.
+/// The first bytes of a file as a sequence of pieces, which may be read repeatedly.
 struct SpooledBytes: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
     let file: SpoolFile
-    /// In bytes.
+    /// The size in bytes.
     let size: Int64
     let blocking: BlockingWork
 

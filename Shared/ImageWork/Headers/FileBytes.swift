@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file's bytes by their position, read a window at a time: what is looked at is never all in memory.
+/// The bytes of a file by position, read through a window, so that the whole file is never in memory.
 struct FileBytes {
     private static let windowLength = 65_536
 
@@ -13,17 +13,16 @@ struct FileBytes {
     init(_ descriptor: Int32) {
         var status = stat()
         self.descriptor = descriptor
-        // A file whose size is unknown is read as an empty one.
+        // A file of unknown size is treated as empty.
         count = fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Nil beyond the end.
     mutating func byte(_ position: Int) -> UInt8? {
         guard load(position) else { return nil }
         return window[position - windowStart]
     }
 
-    /// Nil unless all of them are there.
+    /// Returns nil unless all bytes exist.
     mutating func bytes(_ position: Int, _ length: Int) -> [UInt8]? {
         guard position >= 0, length >= 0, position <= count - length else { return nil }
         var result: [UInt8] = []
@@ -36,7 +35,6 @@ struct FileBytes {
         return result
     }
 
-    /// As many as there are.
     mutating func bytes(_ position: Int, upTo length: Int) -> [UInt8] {
         bytes(position, max(0, min(length, count - position))) ?? []
     }
@@ -53,7 +51,6 @@ struct FileBytes {
         bytes(position, length)?.reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// Where a byte is found next.
     mutating func position(of byte: UInt8, from start: Int) -> Int? {
         var position = start
         while load(position) {
@@ -70,18 +67,18 @@ struct FileBytes {
         return nil
     }
 
-    /// Whether the byte at the position is there, and in the window.
+    /// Loads the window that contains a position; returns false beyond the end.
     private mutating func load(_ position: Int) -> Bool {
         if position >= windowStart, position < windowStart + window.count { return true }
         guard position >= 0, position < count else { return false }
         let start = position - position % Self.windowLength
         window = [UInt8](unsafeUninitializedCapacity: Self.windowLength) { buffer, filled in
-            // A file that cannot be read on is one that ends here.
+            // A read error is treated as the end of the file.
             while filled < buffer.count, let base = buffer.baseAddress {
-                let got = pread(descriptor, base + filled, buffer.count - filled, off_t(start + filled))
-                if got > 0 {
-                    filled += got
-                } else if got == 0 || errno != EINTR {
+                let count = pread(descriptor, base + filled, buffer.count - filled, off_t(start + filled))
+                if count > 0 {
+                    filled += count
+                } else if count == 0 || errno != EINTR {
                     break
                 }
             }

@@ -1,49 +1,51 @@
-/// Files that are no image, and those that are an image and something else at once.
+/// Detects files that are not images, or that are an image and another format at once.
 enum ForeignFormats {
-    /// What a browser would take for a page or a program, in lower case.
+    /// Text that browsers and servers treat as a page or a program, in lower case.
     private static let markup = ["<!doctype", "<html", "<script", "<svg", "<body", "<iframe", "<?php"]
 
-    /// Why a file that begins so is refused.
     static func name(head: [UInt8]) -> String {
         let text = lowercase(head)
         if text.contains("<svg") { return "is an SVG drawing, not a photo" }
         if markup.contains(where: text.contains) { return "is a web page or a script, not an image" }
-        let known: [(String, String)] = [
+        let signatures: [(String, String)] = [
             ("%PDF-", "is a PDF document, not an image"), ("PK\u{3}\u{4}", "is a zip archive, not an image"),
             ("PK\u{5}\u{6}", "is a zip archive, not an image"), ("Rar!", "is an archive, not an image"),
             ("7z", "is an archive, not an image"), ("MZ", "is a program, not an image"),
-            ("\u{7F}ELF", "is a program, not an image"), ("II*\0", "is a TIFF image, which is not read"),
-            ("MM\0*", "is a TIFF image, which is not read"), ("BM", "is a BMP image, which is not read"),
+            ("\u{7F}ELF", "is a program, not an image"), ("II*\0", "is a TIFF image, which is not supported"),
+            ("MM\0*", "is a TIFF image, which is not supported"),
+            ("BM", "is a BMP image, which is not supported"),
         ]
-        let match = known.first { head.starts(with: $0.0.utf8) }
+        let match = signatures.first { head.starts(with: $0.0.utf8) }
         return match?.1 ?? "is not a JPEG, PNG, GIF, WebP or HEIC image"
     }
 
-    /// Refuses an image that other programs would read as something else: an archive, a document, a page, a program.
+    /// Rejects images that other programs would read as an archive, a document, a page or a program.
     ///
-    /// What telephones put behind the image (a short film, a second picture) is nothing of that kind and is let through; the
-    /// pictures that are made have none of it.
+    /// A short video or second picture that phones append to an image is allowed; the pictures that are made do not
+    /// contain it.
     static func rejectPolyglot(_ file: inout FileBytes, imageEnd: Int) throws(ImageDecodingError) {
         let head = file.bytes(0, upTo: 1_024)
-        // Readers of PDF look for its signature within the first 1,024 bytes.
+        // PDF readers accept the signature within the first 1,024 bytes.
         if contains(head, "%PDF-") { throw .unsupported(reason: "is a PDF document as well as an image") }
         if hasMarkup(head) { throw .unsupported(reason: "is a web page as well as an image") }
         if hasZipTrailer(&file) { throw .unsupported(reason: "is a zip archive as well as an image") }
         let trailer = file.bytes(imageEnd, upTo: 65_536)
         if hasMarkup(Array(trailer.prefix(1_024))) {
-            throw .unsupported(reason: "has a web page or a script behind its image")
+            throw .unsupported(reason: "has a web page or a script after its image")
         }
         for signature in ["PK\u{3}\u{4}", "Rar!\u{1A}\u{7}", "7z\u{BC}\u{AF}\u{27}\u{1C}"]
         where contains(trailer, signature) {
             throw .unsupported(reason: "is an archive as well as an image")
         }
         for signature in ["%PDF-", "MZ", "\u{7F}ELF"] where trailer.starts(with: latin(signature)) {
-            throw .unsupported(reason: "has a document or a program behind its image")
+            throw .unsupported(reason: "has a document or a program after its image")
         }
     }
 
-    /// A zip archive is read from its end, where a record is followed by a comment of at most 65,535 bytes that it gives the
-    /// length of (APPNOTE.TXT, section 4.3.16).
+    /// Returns whether the file ends with the end record of a zip archive.
+    ///
+    /// The record is followed by a comment of at most 65,535 bytes, whose length it contains (APPNOTE.TXT, section
+    /// 4.3.16).
     private static func hasZipTrailer(_ file: inout FileBytes) -> Bool {
         let start = max(0, file.count - 65_557)
         let tail = file.bytes(start, upTo: 65_557)

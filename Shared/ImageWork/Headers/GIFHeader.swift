@@ -1,8 +1,8 @@
-/// GIF: a screen, and blocks of frames and extensions (GIF89a specification).
+/// The GIF reader: a screen, then blocks of frames and extensions (GIF89a specification).
 enum GIFHeader {
-    /// Extensions that say how a GIF moves: how often, in the words of the browsers that first asked.
+    /// The application extensions that contain the number of loops, named by the browsers that introduced them.
     private static let loops = ["NETSCAPE2.0", "ANIMEXTS1.0"]
-    /// Each frame has one, and a few say how the GIF moves.
+    /// The maximum number of extensions; a file has one for each frame, and a few for the animation.
     private static let maximumExtensions = 10_000
 
     static func read(_ file: inout FileBytes, maximumFrames: Int) throws(ImageDecodingError) -> ImageHeader {
@@ -21,7 +21,7 @@ enum GIFHeader {
                 guard extensions <= maximumExtensions else { throw .tooManyParts }
                 try readExtension(&file, &position, &header)
             case 0x3B:
-                guard header.frames > 0 else { throw .broken(reason: "has no picture in it") }
+                guard header.frames > 0 else { throw .broken(reason: "contains no picture") }
                 header.end = position + 1
                 return header
             case nil: throw .truncated
@@ -41,7 +41,7 @@ enum GIFHeader {
             let flags = file.byte(position + 9)
         else { throw .truncated }
         header.frames += 1
-        // A frame may reach beyond the screen, and decoders make the screen larger then.
+        // A frame may exceed the screen; then decoders enlarge the screen.
         header.width = max(header.width, left + width)
         header.height = max(header.height, top + height)
         position += 10 + paletteLength(flags) + 1
@@ -62,7 +62,7 @@ enum GIFHeader {
         try skipBlocks(&file, &position)
     }
 
-    /// Data comes in blocks of at most 255 bytes, the last of which is empty.
+    /// Skips data blocks of at most 255 bytes, which end with an empty block.
     private static func skipBlocks(_ file: inout FileBytes, _ position: inout Int) throws(ImageDecodingError) {
         while let length = file.byte(position) {
             position += 1 + Int(length)

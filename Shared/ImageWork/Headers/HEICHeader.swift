@@ -1,22 +1,23 @@
-/// HEIC: boxes within boxes (ISO/IEC 14496-12 and 23008-12).
+/// The HEIC reader: nested boxes (ISO/IEC 14496-12 and 23008-12).
 enum HEICHeader {
-    /// The brands of still images that HEVC has coded.
+    /// The brands of still images that are coded with HEVC.
     private static let brands: Set = ["heic", "heix", "heim", "heis"]
-    /// The most boxes of a file at all levels together: phones write five to ten, and some hundred in the description.
+    /// The maximum number of boxes at all levels together; phones write five to ten, and about a hundred in the
+    /// description.
     private static let maximumBoxes = 10_000
-    /// The boxes that lead to the sizes: no other box is entered, so the depth does not depend on the file.
+    /// The path to the boxes with sizes; no other box is entered, so the nesting depth does not depend on the file.
     private static let pathToSizes = ["iprp", "ipco"]
 
     static func read(_ file: inout FileBytes) throws(ImageDecodingError) -> ImageHeader {
-        // Of ten bits a colour; those of eight take half.
+        // The value for 10 bits per colour; images with 8 bits need half as much.
         var header = ImageHeader(type: .heic, bytesHeldPerPixel: 14)
         guard let length = file.bigEndian(0, 4), length >= 16, length <= 1_024, length <= file.count else {
-            throw .unsupported(reason: "is a film or an image of a kind that is not read")
+            throw .unsupported(reason: "is a video or an image of an unsupported format")
         }
         let names = stride(from: 8, to: length - 3, by: 4).compactMap { $0 == 12 ? nil : file.text($0, 4) }
         guard names.contains(where: brands.contains) else {
             let isAVIF = names.contains("avif") || names.contains("avis")
-            throw .unsupported(reason: isAVIF ? "is an AVIF image, which is not read" : "is a film, not an image")
+            throw .unsupported(reason: isAVIF ? "is an AVIF image, which is not supported" : "is a video, not an image")
         }
         var boxes = 0
         var hasDescription = false
@@ -26,7 +27,7 @@ enum HEICHeader {
             header.end = box.end
             if box.name == "meta" {
                 hasDescription = true
-                // Four bytes of version and flags come first.
+                // The content starts with four bytes of version and flags.
                 try readDescription(&file, from: box.content + 4, to: box.end, level: 0, &header, &boxes)
             }
             position = box.end
@@ -35,9 +36,9 @@ enum HEICHeader {
         return header
     }
 
-    /// Reads the largest size of any picture (`ispe`): for an image made of tiles, that is the size of the whole image.
+    /// Reads the largest size in the description (`ispe`); for an image of tiles that is the size of the whole image.
     ///
-    /// `level` says how much of `pathToSizes` has been followed.
+    /// `level` is the number of boxes of `pathToSizes` that were entered.
     private static func readDescription(
         _ file: inout FileBytes,
         from start: Int,
@@ -56,7 +57,7 @@ enum HEICHeader {
             } else if box.name == "ispe" {
                 guard let width = file.bigEndian(box.content + 4, 4), let height = file.bigEndian(box.content + 8, 4)
                 else { throw .truncated }
-                // The product of two such numbers fits into an Int.
+                // The limit ensures that the product fits into an Int.
                 guard width < 1 << 31, height < 1 << 31 else { throw .tooManyPixels }
                 if width * height > header.width * header.height { (header.width, header.height) = (width, height) }
             }
@@ -77,7 +78,7 @@ enum HEICHeader {
         if short == 0 {
             length = end - position
         } else if short == 1 {
-            // A negative number is a length beyond 2^63.
+            // A negative number is a length of at least 2^63.
             length = file.bigEndian(position + 8, 8).map { $0 < 0 ? .max : $0 } ?? 0
             content += 8
         }

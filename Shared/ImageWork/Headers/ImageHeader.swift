@@ -1,25 +1,25 @@
-/// What a file says of itself, found by walking through its structure; no pixel is decoded.
+/// The properties of an image file, read from its structure; no pixel is decoded.
 package struct ImageHeader: Equatable, Sendable {
     package var type: PictureFormat
-    /// Of the largest frame, before it is turned.
+    /// The width of the largest frame, before the orientation is applied.
     package var width = 0
     package var height = 0
     package var frames = 1
-    /// Where the image ends; what lies behind is not part of it.
+    /// The position where the image ends; later bytes are not part of it.
     package var end = 0
-    /// Whether there is anything beside what says how pixels look: EXIF, XMP, IPTC, comments, texts, dates.
+    /// Whether the file has EXIF, XMP, IPTC, comments, texts or dates.
     package var hasMetadata = false
-    /// What the decoder keeps of the whole image, in bytes a pixel; 0 where that passes through it in rows.
+    /// The bytes per pixel that the decoder holds for the whole image; 0 if it works in rows.
     package var bytesHeldPerPixel = 0
 
     /// Reads the header of an open file.
     ///
     /// - Parameters:
-    ///   - descriptor: a regular file. It stays open, and its offset where it is.
-    ///   - mostPixels: the most that a frame may have.
-    ///   - mostFrames: the most frames that the image may have.
-    /// - Returns: the header, within these limits.
-    /// - Throws: why the file is not decoded.
+    ///   - descriptor: A regular file; it stays open, and its offset does not change.
+    ///   - maximumPixels: The maximum number of pixels of one frame.
+    ///   - maximumFrames: The maximum number of frames.
+    /// - Returns: The header, which is within these limits.
+    /// - Throws: The reason why the file is not decoded.
     package static func read(
         _ descriptor: Int32,
         maximumPixels: Int,
@@ -27,7 +27,7 @@ package struct ImageHeader: Equatable, Sendable {
     ) throws(ImageDecodingError) -> ImageHeader {
         var file = FileBytes(descriptor)
         let header = try read(&file, maximumFrames: maximumFrames)
-        guard header.width > 0, header.height > 0 else { throw .broken(reason: "has a picture without pixels") }
+        guard header.width > 0, header.height > 0 else { throw .broken(reason: "has a width or height of zero") }
         guard header.width <= maximumPixels / header.height else { throw .tooManyPixels }
         try ForeignFormats.rejectPolyglot(&file, imageEnd: header.end)
         return header

@@ -1,10 +1,10 @@
-/// JPEG: segments behind markers, and between them the coded pixels (ITU-T T.81, annex B).
+/// The JPEG reader: segments with markers, and coded pixels between them (ITU-T T.81, annex B).
 enum JPEGHeader {
-    /// Of progressive images.
+    /// The maximum number of scans of a progressive image.
     ///
-    /// Encoders make about ten, and each costs the decoder a walk through the whole image.
+    /// Encoders write about ten, and the decoder passes through the whole image for each.
     private static let maximumScans = 100
-    /// A colour profile may take 255 segments, and a large EXIF block some more.
+    /// The maximum number of segments; a colour profile may take 255, and a large EXIF block some more.
     private static let maximumSegments = 10_000
 
     static func read(_ file: inout FileBytes) throws(ImageDecodingError) -> ImageHeader {
@@ -16,11 +16,11 @@ enum JPEGHeader {
             let marker = try marker(&file, &position)
             switch marker {
             case 0xD9:
-                guard scans > 0 else { throw .broken(reason: "has no picture in it") }
+                guard scans > 0 else { throw .broken(reason: "contains no picture") }
                 header.end = position
                 return header
             case 0x01, 0xD0...0xD7: continue
-            case 0x00, 0xD8: throw .broken(reason: "has a picture that begins within another")
+            case 0x00, 0xD8: throw .broken(reason: "has a picture inside another picture")
             default: break
             }
             segments += 1
@@ -29,13 +29,13 @@ enum JPEGHeader {
                 throw .truncated
             }
             switch marker {
-            // C4, C8 and CC are no frames.
+            // C4, C8 and CC are not frame markers.
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
                 frame = try readFrame(&file, at: position, marker: marker, &header)
             case 0xDA:
-                guard header.width > 0 else { throw .broken(reason: "has pixels before their description") }
+                guard header.width > 0 else { throw .broken(reason: "has pixels before its size") }
                 scans += 1
-                guard scans <= maximumScans else { throw .broken(reason: "is made of more than \(maximumScans) scans") }
+                guard scans <= maximumScans else { throw .broken(reason: "has more than \(maximumScans) scans") }
                 if scans == 1 { header.bytesHeldPerPixel = frame.bytesHeldPerPixel(firstScan: file.byte(position + 2)) }
                 position = try endOfScan(&file, from: position + length)
                 continue
@@ -46,7 +46,7 @@ enum JPEGHeader {
         }
     }
 
-    /// Reads a marker, before which there may be any number of FF, and moves behind it.
+    /// Reads a marker, which any number of FF bytes may precede, and moves after it.
     private static func marker(_ file: inout FileBytes, _ position: inout Int) throws(ImageDecodingError) -> UInt8 {
         guard let first = file.byte(position) else { throw .truncated }
         guard first == 0xFF else { throw .malformedStructure }
@@ -63,14 +63,14 @@ enum JPEGHeader {
         marker: UInt8,
         _ header: inout ImageHeader
     ) throws(ImageDecodingError) -> Frame {
-        guard header.width == 0 else { throw .broken(reason: "says twice how large it is") }
+        guard header.width == 0 else { throw .broken(reason: "contains its size twice") }
         guard let precision = file.byte(position + 2), let height = file.bigEndian(position + 3, 2),
             let width = file.bigEndian(position + 5, 2), let components = file.byte(position + 7)
         else { throw .truncated }
-        // Baseline, extended and progressive, the latter two also in arithmetic coding.
+        // These are baseline, extended and progressive; the last two also with arithmetic coding.
         guard [0xC0, 0xC1, 0xC2, 0xC9, 0xCA].contains(marker), precision == 8, [1, 3, 4].contains(components) else {
             throw .unsupported(
-                reason: "is a JPEG of a rare kind: lossless, hierarchical, or not of eight bits a colour"
+                reason: "is an unsupported JPEG: lossless, hierarchical, or not of 8 bits per colour"
             )
         }
         guard width > 0, height > 0 else { throw .unknownSize }
@@ -83,14 +83,15 @@ enum JPEGHeader {
         return frame
     }
 
-    /// What decides whether the decoder has to keep the coefficients of the whole image.
+    /// The properties that decide whether the decoder holds the coefficients of the whole image.
     private struct Frame {
         var components: UInt8 = 0
         var isProgressive = false
-        /// How finely each component is sampled, across and down.
+        /// The sampling factors of each component, horizontal and vertical.
         var samplings: [(across: Int, down: Int)] = []
 
-        /// It keeps none where one scan has all of the image; otherwise two bytes each, and some at the edges.
+        /// Returns 0 if the first scan contains all components; otherwise two bytes per coefficient, and some for the
+        /// edges.
         func bytesHeldPerPixel(firstScan: UInt8?) -> Int {
             guard isProgressive || firstScan != components else { return 0 }
             let finest = max(1, (samplings.map(\.across).max() ?? 1) * (samplings.map(\.down).max() ?? 1))
@@ -99,7 +100,8 @@ enum JPEGHeader {
         }
     }
 
-    /// Coded pixels end at a marker; FF 00 is a byte of theirs, and restarts (D0 to D7) lie among them.
+    /// Returns the end of coded pixels, which is the next marker other than an escaped FF (FF 00) or a restart (D0 to
+    /// D7).
     private static func endOfScan(_ file: inout FileBytes, from start: Int) throws(ImageDecodingError) -> Int {
         var position = start
         while let next = file.position(of: 0xFF, from: position) {
@@ -113,7 +115,8 @@ enum JPEGHeader {
         throw .truncated
     }
 
-    /// What there may be: JFIF (APP0), a colour profile (APP2) and Adobe's word on colours (APP14).
+    /// Returns whether a segment is metadata, which all are but JFIF (APP0), colour profile (APP2) and Adobe colours
+    /// (APP14).
     private static func isMetadata(_ file: inout FileBytes, at position: Int, marker: UInt8) -> Bool {
         switch marker {
         case 0xE0: file.text(position + 2, 4) != "JFIF"

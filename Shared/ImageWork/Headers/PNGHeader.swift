@@ -1,7 +1,7 @@
-/// PNG: chunks, each with its length and name (PNG, third edition, section 5).
+/// The PNG reader: chunks with length and name (PNG, third edition, section 5).
 enum PNGHeader {
     private static let metadata: Set = ["eXIf", "tEXt", "zTXt", "iTXt", "tIME"]
-    /// Encoders write the pixels in chunks of 8 kB or more.
+    /// The maximum number of chunks; encoders write pixels in chunks of 8 kB or more.
     private static let maximumChunks = 100_000
 
     static func read(_ file: inout FileBytes) throws(ImageDecodingError) -> ImageHeader {
@@ -26,7 +26,7 @@ enum PNGHeader {
             case "IDAT": hasPixels = true
             case "tRNS": pixel.hasAlpha = true
             case "IEND":
-                guard hasPixels else { throw .broken(reason: "has no picture in it") }
+                guard hasPixels else { throw .broken(reason: "contains no picture") }
                 header.end = position
                 header.bytesHeldPerPixel = pixel.bytesHeld
                 return header
@@ -39,7 +39,7 @@ enum PNGHeader {
         guard let depth = file.byte(24), let colours = file.byte(25), let interlace = file.byte(28) else {
             throw .truncated
         }
-        // Bits 1 and 2 of the colour type: colours, and transparency.
+        // The colour type has flags in bit 1 (colour) and bit 2 (transparency).
         return Pixel(
             isDeep: depth > 8,
             isGrey: colours & 2 == 0,
@@ -54,7 +54,8 @@ enum PNGHeader {
         var hasAlpha: Bool
         var isInterlaced: Bool
 
-        /// Interlaced images are decoded whole, and of deep and transparent ones many rows are kept as larger numbers.
+        /// The bytes per pixel that the decoder holds: interlaced images are decoded whole, and deep or transparent
+        /// ones are buffered in many wide rows.
         var bytesHeld: Int {
             guard isDeep || hasAlpha || isInterlaced else { return 0 }
             return ((isGrey ? 1 : 3) + (hasAlpha ? 1 : 0)) * (isDeep ? 2 : 1) + 2

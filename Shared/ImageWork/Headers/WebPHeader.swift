@@ -1,6 +1,6 @@
-/// WebP: chunks of RIFF (RFC 9649, section 2).
+/// The WebP reader: RIFF chunks (RFC 9649, section 2).
 enum WebPHeader {
-    /// Files have a chunk a frame, and a few more.
+    /// The maximum number of chunks; a file has one for each frame and a few more.
     private static let maximumChunks = 10_000
 
     static func read(_ file: inout FileBytes, maximumFrames: Int) throws(ImageDecodingError) -> ImageHeader {
@@ -36,16 +36,16 @@ enum WebPHeader {
             guard header.frames <= maximumFrames else { throw .tooManyFrames }
             position = data + size + size % 2
         }
-        guard pictures + header.frames > 0 else { throw .broken(reason: "has no picture in it") }
-        // Of one that moves the canvas is kept besides, as it was before and after a frame.
+        guard pictures + header.frames > 0 else { throw .broken(reason: "contains no picture") }
+        // For animations, the decoder also holds the canvas before and after a frame.
         if header.frames > 1 { header.bytesHeldPerPixel = 15 }
         header.frames = max(header.frames, 1)
         return header
     }
 
-    /// The canvas and each picture say how large they are, and the largest counts.
-    private static func grow(_ header: inout ImageHeader, _ width: Int?, _ height: Int?, adding one: Int) {
-        header.width = max(header.width, (width ?? 0) + one)
-        header.height = max(header.height, (height ?? 0) + one)
+    /// Grows the header to the size of the canvas or of a picture, so that the largest size counts.
+    private static func grow(_ header: inout ImageHeader, _ width: Int?, _ height: Int?, adding offset: Int) {
+        header.width = max(header.width, (width ?? 0) + offset)
+        header.height = max(header.height, (height ?? 0) + offset)
     }
 }

@@ -1,11 +1,10 @@
 import DequeModule
 
-/// So much of something that many ask for, and the line of those for whom there is not enough left.
+/// A limit on an amount that concurrent requests share, such as memory, with a queue.
 ///
-/// Whoever came first is given first, also when he asks for much: what asks for little does not pass him for ever.
+/// Requests are served first come, first served, so that small requests cannot starve a large one.
 actor ConcurrencyLimit {
     private let total: Int
-    /// How many may wait.
     private let queueLimit: Int
     private var acquired = 0
     private var queue: Deque<Waiter> = []
@@ -18,7 +17,6 @@ actor ConcurrencyLimit {
         var continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// How many wait.
     var waiting: Int { queue.count }
 
     init(of total: Int, queueLimit: Int) {
@@ -26,9 +24,9 @@ actor ConcurrencyLimit {
         self.queueLimit = queueLimit
     }
 
-    /// Does something once there is so much for it, which must not be more than there is in all.
+    /// Runs `work` once `amount` is available; `amount` must not exceed the total.
     ///
-    /// - Throws: `.busy` if too many wait already, `.cancelled` if the task is or there will be nothing any more.
+    /// - Throws: `.busy` if the queue is full, or `.cancelled` if the task is cancelled or the limit is closed.
     nonisolated func with<Value: Sendable>(
         _ amount: Int,
         _ work: () async throws(ImageError) -> Value
@@ -68,7 +66,7 @@ actor ConcurrencyLimit {
         resumeWaiters()
     }
 
-    /// Sends away all who wait, and whoever comes yet.
+    /// Cancels all waiting and later requests.
     func close() {
         isClosed = true
         for waiting in queue {
@@ -88,7 +86,7 @@ actor ConcurrencyLimit {
     private func cancelWaiter(_ ticket: Int) {
         guard let index = queue.firstIndex(where: { $0.ticket == ticket }) else { return }
         queue.remove(at: index).continuation.resume(returning: false)
-        // Who asked for less may have stood behind him.
+        // A smaller request may have waited behind the cancelled one.
         resumeWaiters()
     }
 }

@@ -1,9 +1,6 @@
-/// The workers of a workshop, and what they may have.
 actor WorkerPool {
     private let configuration: ImageProcessorConfiguration
-    /// How many may be at work.
     let concurrency: ConcurrencyLimit
-    /// What those at work may have together.
     let memory: ConcurrencyLimit
     private var idle: [(worker: WorkerProcess, since: ContinuousClock.Instant)] = []
     private var busyWorkers: [ObjectIdentifier: WorkerProcess] = [:]
@@ -17,7 +14,7 @@ actor WorkerPool {
         memory = ConcurrencyLimit(of: configuration.memory, queueLimit: configuration.workers)
     }
 
-    /// The worker used last, whose memory is warm, or a new one.
+    /// Returns the most recently used worker, whose memory is warm, or starts one.
     func worker() async throws(ImageError) -> WorkerProcess {
         while let (worker, _) = idle.popLast() {
             if !worker.hasEnded { return markBusy(worker) }
@@ -60,15 +57,15 @@ actor WorkerPool {
     }
 
     private func markBusy(_ worker: WorkerProcess) -> WorkerProcess {
-        // One that ended at work is not given back: it makes room here.
+        // A worker that ended while busy is not released; it is removed here.
         busyWorkers = busyWorkers.filter { !$0.value.hasEnded }
         busyWorkers[ObjectIdentifier(worker)] = worker
         return worker
     }
 
-    /// Ends, now and then, those that had nothing to do for long.
+    /// Ends workers that were idle for `idleTime`, until no idle worker is left.
     private func endIdleWorkers() async {
-        // Silence: cancelled means closed, which ends all of them.
+        // An error means cancellation by `close()`, which ends all workers.
         while (try? await Task.sleep(for: configuration.idleTime)) != nil {
             let latest = ContinuousClock.now - configuration.idleTime
             let expired = idle.filter { $0.since <= latest }

@@ -4,25 +4,22 @@ import ImageWork
 import Locks
 import Synchronization
 
-/// One process that decodes, and the talk with it: one order, one answer.
 final class WorkerProcess: Sendable {
     enum Outcome: Sendable {
         case response(RenderResponse)
-        /// It did not answer in time, and was killed.
         case timedOut
-        /// It ended, or said what no worker says and was killed, before it had answered.
+        /// The worker ended before it responded, or sent invalid data and was killed.
         case ended(ExitStatus)
     }
 
-    /// How long one may take until it is ready; it loads some forty libraries.
+    /// How long a worker may take to start; it loads about forty libraries.
     private static let startTimeout = Duration.seconds(20)
-    /// How long one may take to end by itself.
+    /// How long a worker may take to exit after its input is closed.
     private static let exitTimeout = Duration.seconds(5)
 
     private let child: ChildProcess
     private let reader: ResponseReader
     private let requestCount = Atomic(0)
-    /// What the kernel did not confine it by.
     let missingConfinement: [String]
 
     private init(child: ChildProcess, reader: ResponseReader, missingConfinement: [String]) {
@@ -32,8 +29,8 @@ final class WorkerProcess: Sendable {
     }
 
     static func start(_ configuration: ImageProcessorConfiguration) async throws(ImageError) -> WorkerProcess {
-        // What this process has in its environment, passwords among it, is nothing that a decoder needs.
-        // A crash is expected of hostile files, and a backtrace of it would only delay the answer.
+        // The environment of this process may contain passwords and is not passed on. Hostile files are expected to
+        // crash the worker, and a backtrace would only delay the response.
         var environment = ["MALLOC_ARENA_MAX": "1", "SWIFT_BACKTRACE": "enable=no", "VIPS_BLOCK_UNTRUSTED": "1"]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         var command = ProcessCommand(configuration.worker, ["\(configuration.memory)"], environment: environment)
@@ -53,14 +50,15 @@ final class WorkerProcess: Sendable {
         return WorkerProcess(child: child, reader: reader, missingConfinement: missing)
     }
 
-    /// Whether it has not been given an order yet.
     var isFresh: Bool { requestCount.load(ordering: .relaxed) == 0 }
 
     var hasEnded: Bool { child.status != nil }
 
-    /// The memory it takes, libraries that it shares with others included, or has set aside, in bytes; 0 once it has ended.
+    /// The memory of the worker in bytes, resident (including shared libraries) or reserved, whichever is larger; 0
+    /// after it ended.
     var heldMemory: Int {
-        // Silence: it may end at any moment. `proc(5)`: in pages, of which the second are resident and the sixth data.
+        // The process may end at any time, so errors are ignored. `proc(5)`: values are pages; the second is resident,
+        // the sixth data.
         let statm = (try? String(contentsOfFile: "/proc/\(child.pid)/statm", encoding: .utf8)) ?? ""
         let pages = statm.split(whereSeparator: \.isWhitespace).map { Int($0) ?? 0 }
         guard pages.count > 5 else { return 0 }
@@ -69,7 +67,7 @@ final class WorkerProcess: Sendable {
 
     func execute(_ request: RenderRequest, on files: ImageFiles, within limit: Duration) async -> Outcome {
         requestCount.add(1, ordering: .relaxed)
-        // One that takes no order does not answer either, since it has ended.
+        // The write fails only if the worker has ended, so no response follows.
         guard child.send(Frames.frame(request.encoded), descriptors: files.descriptors) else {
             child.signal(SIGKILL)
             return .ended(await child.exit())
@@ -77,7 +75,7 @@ final class WorkerProcess: Sendable {
         return await Self.nextResponse(of: child, reader, within: limit)
     }
 
-    /// Lets it end, as it does when it reads the end of its input, or kills it; one that stays is killed, too.
+    /// Closes the worker's input, which makes it exit, or kills it; a worker that does not exit is killed too.
     func end(now: Bool) async {
         if !now {
             child.closeInput()
@@ -92,9 +90,9 @@ final class WorkerProcess: Sendable {
         _ reader: ResponseReader,
         within limit: Duration
     ) async -> Outcome {
-        // A task of its own: the deadline holds as well for who has been cancelled meanwhile.
+        // A separate task: the deadline also applies if the calling task is cancelled.
         let timeout = Task {
-            // Silence: cancelled means that it has answered.
+            // An error means cancellation, because the response arrived.
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             reader.isTimedOut = true
             child.signal(SIGKILL)
@@ -108,12 +106,10 @@ final class WorkerProcess: Sendable {
 }
 
 extension ExitStatus {
-    /// Whether a limit has ended it, rather than a fault: of processor time, of what it may write, or of memory, without
-    /// which GLib ends a process by a trap.
+    /// Whether a limit ended the process: processor time, file size, or memory, where GLib exits with a trap.
     var isLimit: Bool { self == .signal(SIGXCPU) || self == .signal(SIGXFSZ) || self == .signal(SIGTRAP) }
 }
 
-/// What a worker says, put together to answers.
 private final class ResponseReader: Sendable {
     private struct State {
         var frames = Frames()
@@ -126,16 +122,14 @@ private final class ResponseReader: Sendable {
 
     private let state = Lock(State())
 
-    /// What it said that was no answer, for a log: the system's words on why it does not start.
+    /// The invalid output, for the log: for example the loader's reason why the worker does not start.
     var unexpectedOutput: String { state.withLock { $0.unexpectedOutput } }
 
-    /// Whether it was given up on.
     var isTimedOut: Bool {
         get { state.withLock { $0.isTimedOut } }
         set { state.withLock { $0.isTimedOut = newValue } }
     }
 
-    /// The next answer, or nil once there will be none.
     func next() async -> RenderResponse? {
         await withCheckedContinuation { continuation in
             let response = state.withLock { state -> RenderResponse?? in
@@ -148,13 +142,13 @@ private final class ResponseReader: Sendable {
         }
     }
 
-    /// Takes a piece of what was said; an empty one is the end.
+    /// Processes output; an empty chunk is the end.
     func receive(_ piece: [UInt8]) {
         let (waiter, response) = state.withLock { state in
             if piece.isEmpty {
                 state.isFinished = true
             } else if !state.isFinished {
-                take(piece, &state)
+                append(piece, to: &state)
             }
             guard !state.responses.isEmpty || state.isFinished, let waiter = state.waiter else {
                 return (CheckedContinuation<RenderResponse?, Never>?.none, RenderResponse?.none)
@@ -165,11 +159,11 @@ private final class ResponseReader: Sendable {
         waiter?.resume(returning: response)
     }
 
-    private func take(_ piece: [UInt8], _ state: inout State) {
+    private func append(_ piece: [UInt8], to state: inout State) {
         state.frames.append(piece)
         do {
             while let frame = try state.frames.next() {
-                // One answer to one order: whoever says more is not listened to any longer.
+                // A worker sends one response per request; further output is ignored.
                 guard let response = RenderResponse(encoded: frame), state.responses.isEmpty else {
                     throw Frames.MalformedFrame()
                 }

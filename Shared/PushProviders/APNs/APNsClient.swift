@@ -1,29 +1,34 @@
 public import Foundation
 import NIOCore
 
-/// Sends notifications to Apple's devices, over HTTP/2 and with a provider token (APNs).
+/// A client for the Apple Push Notification service (APNs), over HTTP/2 with a provider token.
 ///
-/// It speaks HTTP/2 on NIO's frames rather than through an HTTP client. Apple asks for few connections that live long, and
-/// tells in a good-bye (GOAWAY) which requests it has not looked at, which a general client turns into errors: there,
-/// 3,654 of 30,000 requests failed against a server that says good-bye after each thousand; here those are sent again over
-/// the next connection, with nobody noticing. And without a channel for each request it is several times as fast.
+/// The client sends HTTP/2 frames through SwiftNIO instead of using a general HTTP client. APNs expects few connections
+/// of long duration. Its GOAWAY frames name the requests that it did not process, and a general client reports those as
+/// errors. Against a server that sends GOAWAY after every 1,000 requests, 3,654 of 30,000 requests failed that way.
+/// This client repeats such requests on the next connection. It is also several times as fast, because requests have no
+/// channels of their own.
 ///
-/// What becomes of a connection: up to ``Configuration/connections`` are opened as the load asks for them; each takes as
-/// many requests at once as Apple's settings allow (one, until the token was accepted); one that is told good-bye, that
-/// answers 500 or 503, or that falls silent, takes no more and another takes its place; one that is silent is asked by a
-/// ping; one not needed for half an hour is closed.
+/// A client opens up to ``Configuration/connections`` connections per environment as the load requires. Each connection
+/// carries as many concurrent requests as APNs allows, and one until APNs has accepted the token. A connection that
+/// receives GOAWAY, or status 500 or 503 after its first 30 s, is replaced. So is a connection without received data
+/// for half of the time limit of an expired request. A silent connection is pinged. An unused connection is closed
+/// after ``Configuration/idleTimeout``.
 public final class APNsClient: PushProvider {
-    /// What a developer account proves itself by; a key can be limited to one environment and to some apps.
+    /// The token-signing key of an Apple developer account.
+    ///
+    /// Apple can restrict a key to one environment and to some apps.
     public struct Credentials: Sendable {
-        /// The content of `AuthKey_….p8`, PEM.
+        /// The content of `AuthKey_….p8`, in PEM.
         public var key: String
-        /// The key's ten characters.
+        /// The key's identifier, ten characters.
         public var keyID: String
-        /// The team's ten characters.
+        /// The team's identifier, ten characters.
         public var teamID: String
-        /// The app's bundle id.
+        /// The app's bundle identifier; notifications of kind ``PushMessage/Kind/voip`` use it with `.voip` appended.
         public var topic: String
 
+        /// Creates credentials; ``APNsClient/init(credentials:configuration:now:)`` validates the key.
         public init(key: String, keyID: String, teamID: String, topic: String) {
             self.key = key
             self.keyID = keyID
@@ -32,26 +37,30 @@ public final class APNsClient: PushProvider {
         }
     }
 
-    /// Where and how; the defaults are Apple's own.
+    /// The addresses and limits of a client; the defaults are those of Apple's servers.
     public struct Configuration: Sendable {
+        /// The server for ``APNsEnvironment/production``, as `https://host:port`.
         public var productionURL = "https://api.push.apple.com"
+        /// The server for ``APNsEnvironment/sandbox``, as `https://host:port`.
         public var sandboxURL = "https://api.sandbox.push.apple.com"
-        /// Certificates, PEM, that are trusted beside the system's.
+        /// Certificate authorities in PEM that are trusted in addition to the system's.
         public var trustedAuthorities: String?
-        /// How many connections there may be to each of the two.
+        /// The maximum number of connections to each environment.
         public var connections = 4
-        /// How many requests one connection may have under way, if Apple allows it.
+        /// The maximum number of concurrent requests on a connection; APNs can set a lower limit.
         public var streams = 1_000
+        /// The time limit for DNS, TCP and TLS together.
         public var connectTimeout: Duration = .seconds(5)
-        /// From being asked to the end of the answer, waiting for a connection included.
+        /// The time limit for a request, including the wait for a connection.
         public var requestTimeout: Duration = .seconds(15)
-        /// After how long a silent connection is asked whether it is still there.
+        /// The time without received data after which a connection is pinged.
         public var pingInterval: Duration = .seconds(60)
-        /// How long a connection is kept that nobody needs: Apple takes many new ones for an attack.
+        /// The time after which an unused connection is closed; Apple treats frequent new connections as an attack.
         public var idleTimeout: Duration = .seconds(1_800)
-        /// What is put behind the name of a sound that has no dot in it, but for `default`: the bundle's file has one.
+        /// The file extension that is appended to a sound name without a dot, except `default`.
         public var soundSuffix = ".caf"
 
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
@@ -61,13 +70,14 @@ public final class APNsClient: PushProvider {
     private let pools: [APNsEnvironment: ConnectionPool]
     private let now: @Sendable () -> Date
 
-    /// Opens no connection yet.
+    /// Creates a client; the first request opens a connection.
     ///
     /// - Parameters:
-    ///   - credentials: of the developer account.
-    ///   - configuration: where and how.
-    ///   - now: the time, for the token and for what has expired.
-    /// - Throws: `PushCredentialsError` where the key is none of P-256, or an address is none of https.
+    ///   - credentials: the signing key and the app.
+    ///   - configuration: the addresses and limits.
+    ///   - now: the current time, for the token and for expiry.
+    /// - Throws: ``PushCredentialsError`` if the key is not a P-256 private key, a URL is not `https`, or a certificate
+    ///   is invalid.
     public init(
         credentials: Credentials,
         configuration: Configuration = Configuration(),
@@ -84,7 +94,7 @@ public final class APNsClient: PushProvider {
         ] {
             guard let address = HTTPAddress(url), address.origin.isSecure, address.basePath.isEmpty else {
                 throw PushCredentialsError(
-                    "the address of APNs (\(environment.rawValue)) is not like https://host:port"
+                    "the URL of APNs (\(environment.rawValue)) must be like https://host:port"
                 )
             }
             pools[environment] = ConnectionPool(
@@ -96,11 +106,12 @@ public final class APNsClient: PushProvider {
         self.pools = pools
     }
 
+    /// Sends a notification to a target of case ``PushTarget/apns(token:environment:)``.
     public func send(_ message: PushMessage, to target: PushTarget) async -> PushReply {
         guard case .apns(let token, let environment) = target, let pool = pools[environment] else {
             return PushReply(.refused, reason: "WrongTarget")
         }
-        // What Apple would say to it; it goes into a path, so nothing else may.
+        // The token becomes part of a path, so it must be hexadecimal. APNs gives the same reply.
         guard Self.isToken(token) else { return PushReply(.wrongEnvironment, reason: "BadDeviceToken") }
         guard message.data["aps"] == nil else { return PushReply(.refused, reason: "ReservedKey") }
         guard let payload = payloads.encode(message) else { return PushReply(.tooLarge, reason: "PayloadTooLarge") }
@@ -110,7 +121,7 @@ public final class APNsClient: PushProvider {
         return await send(request, over: pool)
     }
 
-    /// Sends it, and once more where the reason is one that a second try answers.
+    /// Sends a request, and repeats it once if ``APNsRetry`` says so.
     private func send(_ request: OutgoingRequest, over pool: ConnectionPool) async -> PushReply {
         var retry = APNsRetry()
         while true {
@@ -140,6 +151,7 @@ public final class APNsClient: PushProvider {
             }
     }
 
+    /// Rejects new requests, waits for pending replies, and closes the connections.
     public func shutdown() async {
         for pool in pools.values { await pool.shutdown() }
     }
@@ -154,7 +166,7 @@ extension APNsClient.Configuration {
         settings.requestTimeout = TimeAmount(requestTimeout)
         settings.pingInterval = TimeAmount(pingInterval)
         settings.idleTimeout = TimeAmount(idleTimeout)
-        // A connection that was idle for long with an old token is known to answer 500 to everything.
+        // Apple answers every request with 500 on a connection that was idle for long with an old token.
         settings.retiringStatuses = [500, 503]
         return settings
     }

@@ -1,11 +1,10 @@
 import Foundation
 
-/// The header fields of a notification to Apple.
 struct APNsFields {
     let pushType: String
     let priority: String
     let id: String
-    /// Seconds of Unix; 0 is to try once and keep nothing.
+    /// Unix time in seconds; with 0, APNs tries once and does not store the notification.
     let expiration: String?
     let collapseID: String?
 
@@ -35,6 +34,7 @@ struct APNsFields {
         }
     }
 
+    /// Returns the priority; APNs rejects a background notification with more than 5.
     private static func priority(_ message: PushMessage) -> String {
         switch (message.kind, message.priority) {
         case (.voip, _), (.alert, .high): "10"

@@ -1,12 +1,10 @@
-/// The body of a request to APNs.
 struct APNsPayload: Sendable {
-    /// In bytes.
     static let limit = 4_096
     static let voipLimit = 5_120
 
     let soundSuffix: String
 
-    /// Nil where it is too long without any text.
+    /// Returns nil if the payload exceeds the limit even without text.
     func encode(_ message: PushMessage) -> [UInt8]? {
         let limit = message.kind == .voip ? Self.voipLimit : Self.limit
         guard message.localizedTitle != nil || message.localizedBody != nil else {
@@ -14,7 +12,7 @@ struct APNsPayload: Sendable {
         }
         let localized = encoded(message)
         guard localized.count > limit else { return localized }
-        // Arguments cannot be cut as a text can.
+        // The arguments of a localized text cannot be truncated, so the plain texts replace it.
         var plain = message
         (plain.localizedTitle, plain.localizedBody) = (nil, nil)
         return TextTruncation.encode(plain, into: limit, encoded)
@@ -29,7 +27,7 @@ struct APNsPayload: Sendable {
     }
 }
 
-/// The dictionary `aps`, which FCM hands on to Apple as well.
+/// The dictionary `aps`, which FCM also forwards to APNs.
 enum APNsDictionary {
     static func make(_ message: PushMessage, soundSuffix: String, withText: Bool) -> JSONObjectWriter {
         var aps = JSONObjectWriter()
@@ -55,7 +53,7 @@ enum APNsDictionary {
         }
         aps.add("badge", message.badge)
         aps.add("sound", message.sound.map { sound(named: $0, soundSuffix) })
-        // Lets the app's service extension fetch the image.
+        // Enables the app's service extension, which loads the image.
         if message.imageURL != nil { aps.add("mutable-content", 1) }
         return aps
     }

@@ -1,11 +1,11 @@
 import Foundation
 import NIOCore
 
-/// What Apple says to a notification (Apple, "Handling notification responses from APNs").
+/// The mapping of APNs' responses (Apple, "Handling notification responses from APNs").
 struct APNsResponse {
     private struct Body: Decodable {
         var reason: String?
-        /// In milliseconds: since when the token is of no more use.
+        /// The time in milliseconds at which APNs found the token inactive.
         var timestamp: Double?
     }
 
@@ -21,7 +21,7 @@ struct APNsResponse {
         guard response.status != 200 else {
             return PushReply(.accepted, status: 200, receipt: response["apns-id"])
         }
-        // What is no JSON, as a proxy's answer, is judged by its status.
+        // The body of a proxy's response may not be JSON; the status alone decides then.
         let body = try? JSONDecoder().decode(Body.self, from: Data(response.body.readableBytesView))
         return PushReply(
             outcome(body),
@@ -43,23 +43,23 @@ struct APNsResponse {
         case (429, _): .targetBusy
         case (408, _), (500..., _): .providerBusy
         case (400..., _): .refused
-        // Nothing of Apple's: whatever answers there is not APNs.
+        // APNs sends no other status, so the server is not APNs.
         default: .misconfigured
         }
     }
 }
 
-/// Which answers are followed by a second try; each kind once for each notification.
+/// The rule for repeating a request: each reason causes at most one repetition.
 struct APNsRetry {
     private var hasRenewed = false
     private var hasReconnected = false
 
-    /// The reply to pass on; nil to try again.
+    /// Returns the reply for the caller; nil to repeat the request.
     mutating func reply(to reply: PushReply, for token: ProviderTokens.Token, _ tokens: ProviderTokens) -> PushReply? {
         switch reply.reason {
         case "ExpiredProviderToken" where !hasRenewed:
             hasRenewed = true
-            // An error in signing is one of the key, which has signed before.
+            // A signing error leaves the reply unchanged.
             return (try? tokens.renew(token)) == true ? nil : reply
         case "TooManyProviderTokenUpdates" where reply.retryAfter == nil:
             var reply = reply

@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import Locks
 
-/// The token by which Apple knows the provider: one for all requests, renewed before it is an hour old.
+/// The provider token of APNs, shared by all requests.
 ///
-/// Apple refuses one older than an hour and complains of one replaced within 20 minutes, so it is renewed at 45: by whoever
-/// comes first then, under the lock, which takes less than a tenth of a millisecond.
+/// APNs rejects tokens older than 60 minutes and complains about renewals within 20 minutes. The first request after 45
+/// minutes renews the token under the lock, in less than 0.1 ms.
 final class ProviderTokens: Sendable {
     struct Token: Sendable {
         let value: String
@@ -17,7 +17,7 @@ final class ProviderTokens: Sendable {
 
     private struct State {
         var token: Token?
-        /// When Apple's word alone, that it has expired, was last believed.
+        /// The last renewal only because APNs reported the token as expired.
         var lastForcedRenewal: Date?
     }
 
@@ -31,7 +31,7 @@ final class ProviderTokens: Sendable {
         do {
             key = try P256.Signing.PrivateKey(pemRepresentation: credentials.key)
         } catch {
-            throw PushCredentialsError("the key for APNs is no private key of P-256 in PEM")
+            throw PushCredentialsError("the APNs key must be a P-256 private key in PEM")
         }
         keyID = credentials.keyID
         teamID = credentials.teamID
@@ -40,9 +40,10 @@ final class ProviderTokens: Sendable {
 
     func current() throws -> Token {
         try state.withLock { state in
-            // Asked for in here: whoever came a moment earlier, and in here a moment later, would see a clock put back.
+            // The time is read under the lock. A time read before another thread renewed the token would look like a
+            // clock that went back.
             let now = now()
-            // A clock that was put back must not leave a token in use that Apple takes for one of the future.
+            // A clock that went back must not keep a token with a future `iat`, which APNs rejects.
             if let token = state.token, (0..<Self.lifetime).contains(now.timeIntervalSince(token.createdAt)) {
                 return token
             }
@@ -50,8 +51,9 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Replaces a token that Apple says has expired, if it is still the one in use; false where that was done lately, and
-    /// it is the clock that is wrong.
+    /// Renews a token that APNs reported as expired, unless another request renewed it already.
+    ///
+    /// - Returns: false after a renewal within 20 minutes, because the local clock must be wrong.
     func renew(_ expired: Token) throws -> Bool {
         let now = now()
         return try state.withLock { state in
@@ -67,7 +69,6 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// How long until a token may be replaced.
     func timeUntilReplaceable(of token: Token) -> Duration {
         .seconds(min(max(Self.minimumAge - now().timeIntervalSince(token.createdAt), 1), Self.minimumAge))
     }

@@ -2,16 +2,16 @@ import Foundation
 import Locks
 import NIOCore
 
-/// The access token of a service account: fetched once for all who need it, and renewed while the old one still works.
+/// The OAuth access token of a service account; all requests share one fetch, and renewal starts before the token
+/// expires.
 final class AccessTokens: Sendable {
-    /// Nothing that could be sent with.
     struct Failure: Error, Sendable {
         var reply: PushReply
     }
 
     private struct Token {
         var value: String
-        /// From when a new one is fetched, in the background.
+        /// The time at which a background fetch starts.
         var renewal: Date
         var end: Date
     }
@@ -19,13 +19,13 @@ final class AccessTokens: Sendable {
     private struct State {
         var token: Token?
         var fetch: Task<Result<String, Failure>, Never>?
-        /// What the last attempt came to, and until when it is not made again.
+        /// The last error, and the time until which no new fetch starts.
         var failure: (Failure, until: Date)?
     }
 
-    /// Before a token's end; a tenth of an hour's token.
+    /// Seconds before the expiry; tokens normally last 3,600 s.
     private static let margin: TimeInterval = 360
-    /// How long a failure stands for the next attempts: there may be thousands of notifications behind it.
+    /// The seconds for which an error is reused, because thousands of notifications may wait.
     private static let retryDelay: TimeInterval = 1
 
     private let account: ServiceAccount
@@ -42,11 +42,11 @@ final class AccessTokens: Sendable {
         self.now = now
     }
 
-    /// A token to send with.
+    /// Returns a valid token.
     ///
-    /// - Parameter refused: one that FCM has just said no to, so that it is not had again.
+    /// - Parameter refused: a token that FCM rejected and that must not be returned again.
     /// - Returns: the token.
-    /// - Throws: what to reply to whoever wanted to send.
+    /// - Throws: ``Failure`` with the reply for the notification.
     func current(excluding refused: String? = nil) async throws(Failure) -> String {
         let now = now()
         enum TokenState {
@@ -79,7 +79,7 @@ final class AccessTokens: Sendable {
         state.failure.map { $0.until > now } ?? false
     }
 
-    /// Of nobody's task, since whoever began it may stop waiting for it.
+    /// Starts an unstructured task, because the caller may be cancelled while others wait for the token.
     private func beginFetch() -> Task<Result<String, Failure>, Never> {
         Task {
             let requestedAt = now()
@@ -124,7 +124,7 @@ final class AccessTokens: Sendable {
             value.utf8.allSatisfy(CollapseID.isVisibleASCII)
         {
             let life = min(max(tokenResponse?.expires_in ?? 3_600, 0), 86_400)
-            // One that lives for minutes only is renewed halfway.
+            // A token of a few minutes is renewed at half of its lifetime.
             let renewal = now.addingTimeInterval(max(life - margin, life / 2))
             return .success(Token(value: value, renewal: renewal, end: now.addingTimeInterval(life)))
         }

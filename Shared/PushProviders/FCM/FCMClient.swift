@@ -1,27 +1,29 @@
 public import Foundation
 import NIOCore
 
-/// Sends notifications through Firebase Cloud Messaging's HTTP v1 API, to Android and to whatever else has its SDK.
+/// A client for the HTTP v1 API of Firebase Cloud Messaging (FCM), for every platform with its SDK.
 ///
-/// One request is one device: FCM has no other way any more. Where Google's servers offer HTTP/2 the requests share a few
-/// connections.
+/// Each request is for one device; FCM has no batch request. Requests share a few connections if the server offers
+/// HTTP/2.
 public final class FCMClient: PushProvider {
-    /// Where and how; the defaults are Google's own.
+    /// The addresses and limits of a client; the defaults are those of Google's servers.
     public struct Configuration: Sendable {
-        /// Before `/v1/projects/…`.
+        /// The URL before `/v1/projects/…`.
         public var url = "https://fcm.googleapis.com"
-        /// Where access tokens come from; nil is what the account's JSON says.
+        /// The URL that issues access tokens; nil for the one in the service account.
         public var tokenURL: String?
-        /// Certificates, PEM, that are trusted beside the system's.
+        /// Certificate authorities in PEM that are trusted in addition to the system's.
         public var trustedAuthorities: String?
-        /// How many connections there may be.
+        /// The maximum number of connections.
         public var connections = 8
+        /// The time limit for DNS, TCP and TLS together.
         public var connectTimeout: Duration = .seconds(5)
-        /// From being asked to the end of the answer.
+        /// The time limit for a request, including the wait for a connection.
         public var requestTimeout: Duration = .seconds(20)
-        /// As ``APNsClient/Configuration/soundSuffix``, for Apple's devices; Android's sounds have no ending.
+        /// As ``APNsClient/Configuration/soundSuffix``, for Apple devices; Android sounds have no extension.
         public var appleSoundSuffix = ".caf"
 
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
@@ -32,13 +34,13 @@ public final class FCMClient: PushProvider {
     private let tokenPool: ConnectionPool
     private let now: @Sendable () -> Date
 
-    /// Opens no connection yet.
+    /// Creates a client; the first request opens a connection.
     ///
     /// - Parameters:
-    ///   - serviceAccount: the JSON that Google's console hands out.
-    ///   - configuration: where and how.
-    ///   - now: the time, for tokens and for what has expired.
-    /// - Throws: `PushCredentialsError` where the account or an address cannot be used.
+    ///   - serviceAccount: the JSON file from the Google Cloud console.
+    ///   - configuration: the addresses and limits.
+    ///   - now: the current time, for tokens and for expiry.
+    /// - Throws: ``PushCredentialsError`` if the account, a URL or a certificate is invalid.
     public init(
         serviceAccount: String,
         configuration: Configuration = Configuration(),
@@ -46,17 +48,17 @@ public final class FCMClient: PushProvider {
     ) throws {
         let account = try ServiceAccount(serviceAccount)
         guard let address = HTTPAddress(configuration.url) else {
-            throw PushCredentialsError("the address of FCM is none of http or https")
+            throw PushCredentialsError("the URL of FCM must be an http or https URL")
         }
         guard let tokenAddress = HTTPAddress(configuration.tokenURL ?? account.tokenURL) else {
-            throw PushCredentialsError("the address of FCM's access tokens is none of http or https")
+            throw PushCredentialsError("the URL of FCM's access tokens must be an http or https URL")
         }
         let connector = try Connector(versions: .any, authorities: configuration.trustedAuthorities)
         var settings = PoolSettings()
         settings.connections = max(1, configuration.connections)
         settings.connectTimeout = TimeAmount(configuration.connectTimeout)
         settings.requestTimeout = TimeAmount(configuration.requestTimeout)
-        // Google's servers close what is idle for some minutes, and a request must not meet that.
+        // Google's servers close connections that are idle for some minutes; a request at that moment would fail.
         settings.idleTimeout = .seconds(90)
         pool = ConnectionPool(origin: address.origin, connector: connector, settings: settings)
         settings.connections = 1
@@ -67,6 +69,7 @@ public final class FCMClient: PushProvider {
         self.now = now
     }
 
+    /// Sends a notification to a target of case ``PushTarget/fcm(token:)``.
     public func send(_ message: PushMessage, to target: PushTarget) async -> PushReply {
         guard case .fcm(let token) = target else { return PushReply(.refused, reason: "WrongTarget") }
         guard !message.data.keys.contains(where: Self.isReserved) else {
@@ -80,7 +83,7 @@ public final class FCMClient: PushProvider {
         return await send(request)
     }
 
-    /// Sends it, and once more with another access token where this one is refused.
+    /// Sends a request, and repeats it once with another access token if FCM rejects this one.
     private func send(_ request: OutgoingRequest) async -> PushReply {
         var refused: String?
         while true {
@@ -104,11 +107,11 @@ public final class FCMClient: PushProvider {
         }
     }
 
-    /// Names that FCM keeps for itself.
     private static func isReserved(_ name: String) -> Bool {
         name == "from" || name == "message_type" || name.hasPrefix("google.") || name.hasPrefix("gcm.")
     }
 
+    /// Rejects new requests, waits for pending replies, and closes the connections.
     public func shutdown() async {
         await pool.shutdown()
         await tokenPool.shutdown()

@@ -1,30 +1,30 @@
 import Foundation
 
-/// The body of a request to FCM: one message to one device, with what each platform needs of its own.
+/// The body of a request to FCM, with the overrides for each platform.
 struct FCMPayload: Sendable {
-    /// What notification and data may have together, in bytes.
+    /// The maximum bytes of `notification` and `data` together.
     static let limit = 4_096
 
     let soundSuffix: String
 
-    /// Nil where it is too long without any text.
+    /// Returns nil if the payload exceeds the limit even without text.
     func encode(_ message: PushMessage, to token: String, now: Date) -> [UInt8]? {
         if let fitting = fit(message, token, now) { return fitting }
         guard message.androidTitle != nil else { return nil }
-        // Only the title of all platforms can be cut.
+        // Truncation covers only the common title, so the Android title is omitted.
         var plain = message
         plain.androidTitle = nil
         return fit(plain, token, now)
     }
 
     private func fit(_ message: PushMessage, _ token: String, _ now: Date) -> [UInt8]? {
-        // What FCM counts is not the request but what reaches the device; the rest has its own, short, bounds.
+        // FCM counts only the bytes that reach the device; the limit is raised by the rest.
         let overhead = encoded(message, token, now).count - counted(message)
         return TextTruncation.encode(message, into: Self.limit + overhead) { encoded($0, token, now) }
     }
 
     private func counted(_ message: PushMessage) -> Int {
-        // An Android phone gets this title beside the notification, which has the other one.
+        // An Android device receives this title in addition to the common title.
         let androidTitle = message.androidTitle.map(JSONStringEncoding.length(of:)) ?? 0
         return notification(message).encoded.count + androidTitle + data(message).encoded.count
     }
@@ -50,7 +50,7 @@ struct FCMPayload: Sendable {
         return notification
     }
 
-    /// FCM takes strings only.
+    /// Returns `data` with all values as strings, because FCM accepts no other type.
     private func data(_ message: PushMessage) -> JSONObjectWriter {
         var data = JSONObjectWriter()
         if message.data["id"] == nil { data.add("id", message.id.uuidString.lowercased()) }
@@ -65,7 +65,7 @@ struct FCMPayload: Sendable {
         android.add("ttl", message.expires.map { "\(max(0, Int($0.timeIntervalSince(now))))s" })
         guard message.kind != .background else { return android }
         var notification = JSONObjectWriter()
-        // Takes the place of the title that all platforms have (FCM's AndroidNotification).
+        // Overrides the common title (FCM's AndroidNotification).
         notification.add("title", message.androidTitle)
         notification.add("sound", message.sound)
         notification.add("notification_count", message.badge.flatMap { $0 > 0 ? $0 : nil })
@@ -75,7 +75,7 @@ struct FCMPayload: Sendable {
     }
 
     private func apple(_ message: PushMessage, _ now: Date) -> JSONObjectWriter {
-        // Calls have tokens of their own, which FCM does not know: here they are alerts.
+        // FCM has no VoIP tokens, so a call becomes an alert.
         var message = message
         if isUrgent(message) { (message.kind, message.priority) = (.alert, .high) }
         let fields = APNsFields(message, now: now)

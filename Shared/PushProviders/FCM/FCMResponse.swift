@@ -1,9 +1,8 @@
 import Foundation
 import NIOCore
 
-/// What FCM says to a notification (Firebase, "ErrorCode"; Google's `google.rpc.Status` around it).
+/// The mapping of FCM's responses (Firebase, "ErrorCode", inside Google's `google.rpc.Status`).
 struct FCMResponse {
-    /// An error as Google's services write it.
     private struct ErrorBody: Decodable {
         struct Detail: Decodable {
             struct Violation: Decodable {
@@ -41,7 +40,7 @@ struct FCMResponse {
     var reply: PushReply {
         let body = Data(response.body.readableBytesView)
         guard response.status != 200 else {
-            // An answer that cannot be read is an acceptance without a name.
+            // An unreadable success has no receipt.
             let name = (try? JSONDecoder().decode(Success.self, from: body))?.name
             return PushReply(.accepted, status: 200, receipt: name)
         }
@@ -69,7 +68,7 @@ struct FCMResponse {
         switch response.status {
         case 400: return isTooLarge(problem) ? .tooLarge : .refused
         case 413: return .tooLarge
-        // Without FCM's own word that the device is unknown, it is the project that is.
+        // Without the code `UNREGISTERED`, a 404 means an unknown project, not an unknown device.
         case 401, 403, 404, 407: return .misconfigured
         case 408, 429, 500...: return .providerBusy
         case 400...: return .refused
@@ -77,12 +76,12 @@ struct FCMResponse {
         }
     }
 
-    /// FCM has no code of its own for it.
+    /// FCM has no error code for a payload that is too large.
     private func isTooLarge(_ problem: ErrorBody.Content?) -> Bool {
         problem?.message?.lowercased().contains("too big") == true
     }
 
-    /// The same code is said of the project's rate and of one device's; only the violation tells them apart.
+    /// FCM uses one code for the project's rate and for a device's rate; the violation distinguishes them.
     private func isDeviceQuota(_ problem: ErrorBody.Content?) -> Bool {
         let violations = problem?.details?.flatMap { $0.violations ?? [] } ?? []
         return violations.contains { violation in
@@ -92,14 +91,14 @@ struct FCMResponse {
     }
 
     private func reason(_ code: String?, _ problem: ErrorBody.Content?) -> String? {
-        guard let word = code ?? problem?.status else { return nil }
+        guard let name = code ?? problem?.status else { return nil }
         let field = problem?.details?.flatMap { $0.fieldViolations ?? [] }.compactMap(\.field).first
-        return String((field.map { "\(word) \($0)" } ?? word).prefix(100))
+        return String((field.map { "\(name) \($0)" } ?? name).prefix(100))
     }
 
     private func retryAfter(_ outcome: PushOutcome) -> Duration? {
-        let asked = response.retryAfter(now: now)
-        // Firebase asks for a minute where it says nothing.
-        return response.status == 429 ? asked ?? .seconds(60) : asked
+        let requested = response.retryAfter(now: now)
+        // Firebase recommends one minute after a 429 without `Retry-After`.
+        return response.status == 429 ? requested ?? .seconds(60) : requested
     }
 }

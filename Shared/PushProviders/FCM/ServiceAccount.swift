@@ -1,12 +1,12 @@
 import CryptoExtras
 import Foundation
 
-/// A service account of Google's, from its JSON as the console hands it out.
+/// A Google service account, from its JSON file.
 struct ServiceAccount: Sendable {
     let projectID: String
     let email: String
     let keyID: String?
-    /// Where it gets its tokens, and whom its assertions are meant for.
+    /// The URL that issues access tokens, and the audience of assertions.
     let tokenURL: String
     let key: _RSA.Signing.PrivateKey
 
@@ -21,15 +21,15 @@ struct ServiceAccount: Sendable {
     init(_ json: String) throws {
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(json.utf8)) else {
             throw PushCredentialsError(
-                "the service account for FCM is no JSON with project_id, client_email and private_key"
+                "the FCM service account must be JSON with project_id, client_email and private_key"
             )
         }
         guard let key = try? _RSA.Signing.PrivateKey(pemRepresentation: document.private_key) else {
-            throw PushCredentialsError("the private_key of the service account for FCM is no RSA key in PEM")
+            throw PushCredentialsError("the private_key of the FCM service account must be an RSA key in PEM")
         }
-        // It goes into a path.
+        // The project id becomes part of a path.
         let isName = !document.project_id.isEmpty && document.project_id.utf8.allSatisfy(Self.isProjectIDCharacter)
-        guard isName else { throw PushCredentialsError("the project_id of the service account for FCM is no name") }
+        guard isName else { throw PushCredentialsError("the project_id of the FCM service account is invalid") }
         projectID = document.project_id
         email = document.client_email
         keyID = document.private_key_id
@@ -37,7 +37,7 @@ struct ServiceAccount: Sendable {
         self.key = key
     }
 
-    /// Of letters, digits, and what old projects have in their names.
+    /// Old project ids also contain `_`, `.` and `:`.
     private static func isProjectIDCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -48,7 +48,7 @@ struct ServiceAccount: Sendable {
         }
     }
 
-    /// A statement about itself that is exchanged for an access token (RFC 7523).
+    /// Returns a signed assertion to exchange for an access token (RFC 7523).
     func assertion(at now: Date) throws -> String {
         var header = JSONObjectWriter()
         header.add("alg", "RS256")

@@ -1,14 +1,16 @@
 public import Foundation
 
-/// A JSON value as its text, which reaches the device just as it was written.
+/// A JSON value as text, which reaches the device unchanged.
 ///
 /// Decoding and encoding again would round long numbers.
 public struct EncodedJSON: Hashable, Sendable, CustomStringConvertible {
+    /// The JSON text.
     public let text: String
 
+    /// The JSON text.
     public var description: String { text }
 
-    /// Nil for what is not one JSON value.
+    /// Creates a value from JSON text; returns nil if the text is not exactly one JSON value.
     public init?(_ text: String) {
         guard (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil else {
             return nil
@@ -16,6 +18,10 @@ public struct EncodedJSON: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
+    /// Encodes a value, with sorted keys.
+    ///
+    /// - Parameter value: the value to encode.
+    /// - Throws: the error of `JSONEncoder`.
     public init(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -26,16 +32,18 @@ public struct EncodedJSON: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// A string.
+    /// Returns a JSON string.
     public static func string(_ text: String) -> EncodedJSON {
         var bytes: [UInt8] = []
         JSONStringEncoding.append(text, to: &bytes)
         return EncodedJSON(checked: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The members of a JSON object, each value's text as it stands there; of a name that is there twice, the last.
+    /// Returns the members of a JSON object with the original text of each value; the last of duplicate names wins.
     ///
-    /// - Throws: what is wrong with it, where it is no JSON object.
+    /// - Parameter object: the object's text in UTF-8.
+    /// - Returns: the values by name.
+    /// - Throws: an error if `object` is not a JSON object.
     public static func members(of object: Data) throws -> [String: EncodedJSON] {
         guard try JSONSerialization.jsonObject(with: object) is [String: Any] else {
             throw CocoaError(.propertyListReadCorrupt)
@@ -49,14 +57,14 @@ public struct EncodedJSON: Hashable, Sendable, CustomStringConvertible {
         return members
     }
 
-    /// What a string says; nil for other values.
+    /// The content of a JSON string; nil for other values.
     var string: String? {
         guard text.first(where: { !$0.isWhitespace }) == "\"" else { return nil }
         return try? JSONDecoder().decode(String.self, from: Data(text.utf8))
     }
 }
 
-/// The members of an object that is known to be well-formed, one after another.
+/// Iterates over the members of a well-formed object.
 private struct JSONMembers {
     private let bytes: [UInt8]
     private var index = 0
@@ -79,7 +87,7 @@ private struct JSONMembers {
         while index < bytes.count, isSkipped(bytes[index]) { index += 1 }
     }
 
-    /// The value that begins here, and goes on to its bracket's or quotation's end, or to what divides it from the next.
+    /// Returns the value at `index`, up to its closing bracket or quote, or up to a separator.
     private mutating func value() -> String {
         let start = index
         var depth = 0

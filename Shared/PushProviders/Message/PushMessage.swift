@@ -1,66 +1,74 @@
 public import Foundation
 
-/// What is to be said to one device, in the words of no provider.
+/// A notification for one device, independent of the provider.
 public struct PushMessage: Hashable, Sendable {
-    /// What the device is to do with it.
+    /// The effect of a notification on the device.
     public enum Kind: Hashable, Sendable {
-        /// Show it, play its sound, set the badge.
+        /// Shows a text, plays a sound, sets the badge.
         case alert
-        /// Wake the app for a moment and show nothing; goes out as ``Priority/normal`` at most.
+        /// Wakes the app briefly without showing anything; sent as ``Priority/normal`` or lower.
         case background
-        /// An incoming call (PushKit's VoIP pushes); to others than Apple it is an alert of high priority.
+        /// An incoming call (a PushKit VoIP push); providers other than APNs send an alert of high priority.
         case voip
     }
 
-    /// How much of a battery it is worth.
+    /// The urgency of delivery; a higher urgency costs the device more battery.
     public enum Priority: Hashable, Sendable {
-        /// At once: APNs 10, FCM `HIGH`, Web Push `high`.
+        /// Delivered immediately: APNs 10, FCM `HIGH`, Web Push `high`.
         case high
-        /// When it suits the device: APNs 5, FCM `NORMAL`, Web Push `normal`.
+        /// Delivered when power conditions allow: APNs 5, FCM `NORMAL`, Web Push `normal`.
         case normal
-        /// When the device is awake anyway: APNs 1, FCM `NORMAL`, Web Push `low`.
+        /// Delivered when the device is awake anyway: APNs 1, FCM `NORMAL`, Web Push `low`.
         case low
     }
 
-    /// A text that the app on the device translates itself.
+    /// A text that the app translates on the device.
     public struct Localization: Hashable, Sendable {
         /// A key of the app's `Localizable.strings`.
         public var key: String
+        /// The values of the placeholders in the translated text, in order.
         public var arguments: [String]
 
+        /// Creates a reference to a text of the app.
         public init(key: String, arguments: [String] = []) {
             self.key = key
             self.arguments = arguments
         }
     }
 
-    /// Names this notification to this device: the same each time it is sent again, so that it is recognised.
+    /// The identifier of this notification for this device; keep it when sending again, so that the app recognises
+    /// repetitions.
     ///
-    /// It is `apns-id` at Apple, and `id` in what FCM and browsers hand to the app.
+    /// APNs transmits it as `apns-id`. FCM and Web Push deliver it to the app as `id`.
     public var id: UUID
+    /// The title; truncated after ``body`` if the payload exceeds the provider's limit.
     public var title: String?
-    /// The title on Android, instead of ``title``; never cut.
+    /// The title on Android in place of ``title``; never truncated, but omitted if it does not fit.
     public var androidTitle: String?
-    /// Cut at a character's end, with an ellipsis, where the provider's limit asks for it; so is the title, after it.
+    /// The text; truncated with an ellipsis between two characters if the payload exceeds the provider's limit.
     public var body: String?
-    /// What the app is told beside the text; never cut.
+    /// Additional values for the app, by name; never truncated.
     public var data: [String: EncodedJSON]
-    /// The number on the app's icon; 0 takes it away, nil leaves it.
+    /// The number on the app's icon; 0 removes it, nil leaves it unchanged.
     public var badge: Int?
-    /// The name of a sound; nil is silent.
+    /// The name of a sound; nil for a silent notification.
     public var sound: String?
+    /// The URL of an image to show.
     public var imageURL: String?
-    /// A later notification with the same key takes the place of one not yet seen.
+    /// The key by which a newer notification replaces an older one that the user has not opened.
     public var collapseKey: String?
-    /// When it is of no more use; nil leaves it to the provider, which keeps it for some weeks.
+    /// The time after which the provider discards the notification; nil for the provider's maximum, some weeks.
     public var expires: Date?
+    /// The urgency of delivery.
     public var priority: Priority
+    /// The effect on the device.
     public var kind: Kind
-    /// Sent to APNs in place of `title`, unless the whole would be too long; other providers send `title`.
+    /// The title's key for APNs in place of ``title``, unless the payload is too large; other providers send ``title``.
     public var localizedTitle: Localization?
-    /// The same in place of `body`.
+    /// The body's key for APNs in place of ``body``, under the same conditions as ``localizedTitle``.
     public var localizedBody: Localization?
 
+    /// Creates a notification; all properties except `id` have defaults.
     public init(
         id: UUID,
         title: String? = nil,

@@ -1,18 +1,24 @@
-/// Hands notifications to one of the push services.
+/// A client of one push provider.
 public protocol PushProvider: Sendable {
-    /// Sends one notification to one device and waits for the provider's word on it.
+    /// Sends one notification to one device and returns the provider's reply.
     ///
-    /// It does not throw: that there was no answer is an outcome like others. Calls may run side by side in any number;
-    /// what is more than the provider's connections take waits for its turn, within the same time limit. Cancelling the
-    /// task ends the waiting, not a request that is under way.
+    /// The method does not throw: a missing reply is an outcome too. Any number of calls can run concurrently. Calls
+    /// beyond the capacity of the provider's connections wait, within the same time limit. Cancelling the task ends the
+    /// wait, but does not recall a request that was already sent.
+    ///
+    /// - Parameters:
+    ///   - message: the notification.
+    ///   - target: the device; a target of another provider is rejected with ``PushOutcome/refused``.
+    /// - Returns: the outcome, with the provider's status and reason.
     func send(_ message: PushMessage, to target: PushTarget) async -> PushReply
 
-    /// Takes no more, waits for the answers under way and closes the connections.
+    /// Rejects new requests, waits for pending replies, and closes the connections.
     func shutdown() async
 }
 
-/// Credentials or addresses that cannot be used; says which, and nothing of what they are.
+/// An error about unusable credentials or URLs; the description contains no secret.
 public struct PushCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The field that is invalid and what is allowed.
     public let description: String
 
     init(_ description: String) {

@@ -1,17 +1,19 @@
 public import Foundation
 
-/// What came of sending one notification to one device.
+/// The result of sending one notification to one device.
 public struct PushReply: Hashable, Sendable {
+    /// The consequence for the notification, the device or the provider.
     public var outcome: PushOutcome
-    /// The HTTP status of the provider's answer; nil where there was none.
+    /// The HTTP status of the provider's response; nil if there was no response.
     public var status: Int?
-    /// The provider's own word for it, or this library's where there was no answer; for a log, and stable.
+    /// The provider's error code, or this library's code if there was no response; stable, for logs.
     public var reason: String?
-    /// What the provider calls the notification it took.
+    /// The provider's identifier of an accepted notification.
     public var receipt: String?
-    /// How long the provider asks to be left alone.
+    /// The delay that the provider requests before the next attempt.
     public var retryAfter: Duration?
 
+    /// Creates a reply, for example in a test's own ``PushProvider``.
     public init(
         _ outcome: PushOutcome,
         status: Int? = nil,
@@ -27,24 +29,24 @@ public struct PushReply: Hashable, Sendable {
     }
 }
 
-/// What to do now; each provider's statuses and reasons come down to one of these.
+/// The meaning of a reply, common to all providers.
 public enum PushOutcome: Hashable, Sendable {
-    /// The provider has it. Whether the device ever does, no provider says.
+    /// The provider accepted the notification; no provider reports whether the device received it.
     case accepted
-    /// The device is gone: forget it, unless it was registered again after `since`.
+    /// The token is invalid: delete the device, unless it registered again after `since`.
     case unregistered(since: Date?)
-    /// APNs does not know the token here: try the other environment, once, before it is given up.
+    /// APNs does not know the token in this environment: try the other environment once, then disable the device.
     case wrongEnvironment
-    /// The token is of another app, or of another project: it will never work with these credentials.
+    /// The token belongs to another app or project, so it never works with these credentials.
     case wrongApp
-    /// The request itself is at fault: sending it again would fail again. It says nothing against the device.
+    /// The provider rejected the request, and would reject it again; the device's token may be valid.
     case refused
-    /// More bytes than the provider takes, even without any text.
+    /// The payload exceeds the provider's limit even without text.
     case tooLarge
-    /// This device has had too much; others go on.
+    /// The provider limits the rate of this device; other devices are unaffected.
     case targetBusy
-    /// The provider, or the way there, does not work at the moment: everything for it waits.
+    /// The provider is unavailable or overloaded: pause all notifications for it.
     case providerBusy
-    /// The credentials are not good: nothing will get through until somebody has looked, so keep everything.
+    /// The provider rejected the credentials: keep all notifications until an operator corrects them.
     case misconfigured
 }

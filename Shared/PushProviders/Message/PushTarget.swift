@@ -1,16 +1,16 @@
-/// A device, as its provider knows it.
+/// The address of a device at its provider.
 public enum PushTarget: Hashable, Sendable {
-    /// A device token of Apple's, as hexadecimal digits.
+    /// An APNs device token in hexadecimal.
     case apns(token: String, environment: APNsEnvironment)
-    /// A registration token of Firebase's.
+    /// An FCM registration token.
     case fcm(token: String)
     /// A browser's subscription: the URL of its push service, and its keys in base64url.
     case web(endpoint: String, p256dh: String, auth: String)
 
-    /// Who fails when this device cannot be reached for reasons that are not its own: what a circuit breaker goes by.
+    /// The unit of failure for a circuit breaker: devices with the same value fail together.
     ///
-    /// `apns-production`, `apns-sandbox`, `fcm`, or the origin of a browser's push service: anybody may run one of
-    /// those, and one that is broken must not keep notifications from the others.
+    /// The value is `apns-production`, `apns-sandbox`, `fcm`, or the origin of a browser's push service. Anyone can run
+    /// a push service for browsers, so each origin counts separately.
     public var service: String {
         switch self {
         case .apns(_, let environment): "apns-\(environment.rawValue)"
@@ -20,8 +20,10 @@ public enum PushTarget: Hashable, Sendable {
     }
 }
 
-/// Which of Apple's two worlds a device token is of: apps from the store and TestFlight, or those that Xcode installs.
+/// The environment of an APNs device token.
 public enum APNsEnvironment: String, Hashable, Sendable {
+    /// Apps from the App Store and TestFlight.
     case production
+    /// Apps that Xcode installs.
     case sandbox
 }

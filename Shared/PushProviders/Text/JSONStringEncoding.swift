@@ -1,4 +1,3 @@
-/// Strings as JSON writes them.
 enum JSONStringEncoding {
     static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
@@ -18,7 +17,7 @@ enum JSONStringEncoding {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// How many bytes a piece of a string takes, without quotation marks.
+    /// Returns the encoded length in bytes, without quotation marks.
     static func length(of text: some StringProtocol) -> Int {
         text.utf8.reduce(0) { length, byte in
             switch byte {
@@ -32,13 +31,11 @@ enum JSONStringEncoding {
     private static let digits = Array("0123456789abcdef".utf8)
 }
 
-/// An object of JSON, written member by member.
 struct JSONObjectWriter {
-    /// All but the closing brace.
+    /// The object without its closing brace.
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
     var isEmpty: Bool { bytes.count == 1 }
-    /// The object, whole.
     var encoded: [UInt8] { bytes + [UInt8(ascii: "}")] }
 
     init() {
@@ -82,7 +79,7 @@ struct JSONObjectWriter {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// In the names' order, so that the same message makes the same bytes.
+    /// Adds members sorted by name, so that equal messages have equal bytes.
     mutating func add(members: [String: EncodedJSON]) {
         guard !members.isEmpty else { return }
         for (name, value) in members.sorted(by: { $0.key < $1.key }) { add(name, value) }

@@ -1,17 +1,17 @@
-/// Makes a notification's text short enough for what its provider takes.
+/// Truncates the text of a notification to the provider's limit.
 ///
-/// The body gives way first, then the title; each is cut between two characters as a reader counts them, so that no
-/// letter loses its accent and no family a child. Data never gives way: an app that gets half of it gets none.
+/// The body is truncated first, then the title. The cut is between grapheme clusters, so that accents and combined
+/// emoji stay intact. Data is never truncated, because an app cannot use partial data.
 enum TextTruncation {
     private static let ellipsis = "…"
 
-    /// Encodes a message with as much of its text as fits.
+    /// Encodes a message with as much text as fits.
     ///
     /// - Parameters:
-    ///   - message: the whole.
-    ///   - limit: how many bytes there may be.
-    ///   - encode: makes the payload; title and body are in it once each, as JSON strings.
-    /// - Returns: the payload; nil where the message would lose all its text, or be too long without it.
+    ///   - message: the complete message.
+    ///   - limit: the maximum number of bytes.
+    ///   - encode: returns the payload; it must contain title and body once each, as JSON strings.
+    /// - Returns: the payload; nil if it exceeds the limit without text, or if no text is left.
     static func encode(_ message: PushMessage, into limit: Int, _ encode: (PushMessage) -> [UInt8]) -> [UInt8]? {
         var message = message
         let encoded = encode(message)
@@ -24,12 +24,12 @@ enum TextTruncation {
         return withoutText.count <= limit && isWorthSending(message) ? withoutText : nil
     }
 
-    /// An alert of which no word is left would be an empty box on the screen.
+    /// An alert without text would be an empty box on the screen.
     private static func isWorthSending(_ message: PushMessage) -> Bool {
         message.title?.isEmpty == false || message.body?.isEmpty == false
     }
 
-    /// The longest beginning of a text that takes at least `excess` bytes of JSON less, with an ellipsis behind it.
+    /// Returns the longest prefix that is at least `excess` bytes of JSON shorter, with an ellipsis.
     static func cut(_ text: String?, by excess: Int) -> String? {
         guard let text else { return nil }
         var room = JSONStringEncoding.length(of: text) - excess - ellipsis.utf8.count

@@ -1,13 +1,13 @@
 import Foundation
 
-/// RFC 4648, section 5, without padding.
+/// Base64url without padding (RFC 4648, section 5).
 enum Base64URL {
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         Data(bytes).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Takes the standard alphabet and padding as well, as browsers' libraries differ; nil for anything else.
+    /// Decodes base64url; also accepts padding and the standard alphabet, because browsers' libraries differ.
     static func decode(_ text: String) -> Data? {
         var text = text.replacing("-", with: "+").replacing("_", with: "/")
         while text.last == "=" { text.removeLast() }

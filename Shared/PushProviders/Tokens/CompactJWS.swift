@@ -2,17 +2,16 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// A signed token in its compact form (RFC 7515, section 3.1).
+/// A signed token in the compact serialization (RFC 7515, section 3.1).
 enum CompactJWS {
-    /// Signed by ES256: r and s as 32 bytes each, one after the other (RFC 7518, section 3.4), and not in DER as many of
-    /// Apple's clients have it.
+    /// Signs with ES256; the signature is r and s as 32 bytes each (RFC 7518, section 3.4), not DER.
     static func make(header: JSONObjectWriter, claims: JSONObjectWriter, key: P256.Signing.PrivateKey) throws -> String
     {
         let signed = input(header, claims)
         return signed + "." + Base64URL.encode(try key.signature(for: Data(signed.utf8)).rawRepresentation)
     }
 
-    /// Signed by RS256 (RFC 7518, section 3.3), whose padding is PKCS #1's version 1.5.
+    /// Signs with RS256 (RFC 7518, section 3.3), which uses PKCS #1 v1.5 padding.
     static func make(header: JSONObjectWriter, claims: JSONObjectWriter, key: _RSA.Signing.PrivateKey) throws -> String
     {
         let signed = input(header, claims)

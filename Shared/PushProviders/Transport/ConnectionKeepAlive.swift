@@ -1,14 +1,13 @@
 import NIOCore
 
-/// When a connection is looked at, and what a look finds; one timer for all its deadlines.
+/// The deadlines of a connection, with one timer for all of them.
 struct ConnectionKeepAlive {
     enum Action {
         case nothing
-        /// Nothing has been heard for long: ask whether there is still somebody.
+        /// No data arrived for long, so the connection must be tested.
         case ping
-        /// Nobody has answered that.
+        /// The peer did not answer the ping.
         case close
-        /// Nobody needs it any more.
         case retire
     }
 
@@ -32,7 +31,7 @@ struct ConnectionKeepAlive {
         pingSent = nil
     }
 
-    /// Sets the timer, unless one is set that fires early enough.
+    /// Schedules the timer, unless a timer that fires early enough is pending.
     mutating func set(on eventLoop: any EventLoop, isBusy: Bool, _ checkDeadlines: @escaping () -> Void) {
         guard timer == nil || (isBusy && !isTimerShort) else { return }
         timer?.cancel()
@@ -43,12 +42,12 @@ struct ConnectionKeepAlive {
         timer = eventLoop.assumeIsolated().scheduleTask(in: pause, checkDeadlines)
     }
 
-    /// What there is to do now that the timer has fired.
+    /// Returns the action that is due when the timer fires.
     mutating func next(_ now: NIODeadline, isBusy: Bool) -> Action {
         timer = nil
         if isBusy { lastUsed = now }
         if let pingSent {
-            // As long as what is under way may take: a busy server may be slow with this too.
+            // A ping has the same time limit as a request, because a busy server may be slow to answer it.
             return now - pingSent >= settings.requestTimeout ? .close : .nothing
         }
         if now - lastUsed >= settings.idleTimeout { return .retire }

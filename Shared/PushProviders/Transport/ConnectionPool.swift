@@ -2,11 +2,11 @@ import DequeModule
 import Locks
 import NIOCore
 
-/// Long-lived connections to one origin, which share the requests that are made of it.
+/// A pool of connections to one origin, which share its requests.
 ///
-/// A request goes at once to the connection with the most room, and waits here while none has any; a connection that
-/// finishes some takes as many of those that wait in the same turn of its event loop. What a connection gives back as
-/// surely not looked at goes to another one, in its old place.
+/// A request goes to the connection with the lowest load, or waits until a connection has capacity. A connection that
+/// finishes requests takes waiting ones in the same event-loop turn. Requests that a connection returns as not
+/// processed go to another connection, before all waiting ones.
 final class ConnectionPool: Sendable {
     let origin: Origin
     let settings: PoolSettings
@@ -19,7 +19,6 @@ final class ConnectionPool: Sendable {
         self.settings = settings
     }
 
-    /// Whether nothing is open, and nobody waits.
     var isUnused: Bool { state.withLock { $0.isUnused } }
 
     func send(_ request: OutgoingRequest) async -> PendingRequest.Outcome {
@@ -53,7 +52,6 @@ final class ConnectionPool: Sendable {
         for waiter in actions.ended { waiter.resume() }
     }
 
-    /// Ends what has waited too long.
     private func expire() {
         let (overdue, actions) = state.withLock { state in
             state.isExpiryScheduled = false
@@ -63,7 +61,7 @@ final class ConnectionPool: Sendable {
         perform(actions)
     }
 
-    // MARK: What connections report
+    // MARK: Reports from connections
 
     func opened(
         _ id: ObjectIdentifier,
@@ -78,7 +76,7 @@ final class ConnectionPool: Sendable {
             state.members.append(PoolMember(id: id, connection: connection, eventLoop: eventLoop, limit: limit))
             return (state.advance(settings), false)
         }
-        // A channel that is closed while it becomes active never tells its handlers that it is closed.
+        // NIO does not report the close of a channel that closes while it becomes active, so the close runs later.
         if isLate { eventLoop.execute { connection.value.retire() } }
         perform(actions)
     }
@@ -87,7 +85,7 @@ final class ConnectionPool: Sendable {
         let (waiting, actions) = state.withLock { state in
             state.connecting -= 1
             state.nextConnectAt = .now() + settings.connectPause
-            // While there is another connection, it serves them.
+            // Another connection serves the waiting requests.
             guard state.members.isEmpty, state.connecting == 0 else {
                 return ([PendingRequest](), state.advance(settings))
             }
@@ -99,7 +97,7 @@ final class ConnectionPool: Sendable {
         perform(actions)
     }
 
-    /// What a connection is to send now, after it has finished some.
+    /// Returns the requests that a connection sends next, after `finished` requests have ended.
     func takeRequests(_ id: ObjectIdentifier, finished: Int) -> [PendingRequest] {
         state.withLock { $0.takeRequests(id, finished: finished) }
     }
@@ -113,7 +111,7 @@ final class ConnectionPool: Sendable {
         )
     }
 
-    /// A request that one connection surely did nothing about goes to another, or to the same again.
+    /// Sends a request again that a connection did not process.
     func requeue(_ pendingRequest: PendingRequest) {
         guard !pendingRequest.isReturnedTooOften() else { return pendingRequest.end(.failure(.lost("refused"))) }
         perform(
@@ -124,12 +122,12 @@ final class ConnectionPool: Sendable {
         )
     }
 
-    /// A connection takes no more requests; what it gives back has surely had no effect.
+    /// Removes a connection from the pool.
     ///
     /// - Parameters:
     ///   - id: the connection.
-    ///   - returned: what it gives back.
-    ///   - hasServed: whether it has answered anything: one that has not is not followed by another at once.
+    ///   - returned: requests that the connection did not process.
+    ///   - hasServed: whether the connection answered a request; if not, the next attempt to connect is delayed.
     func retired(_ id: ObjectIdentifier, returning returned: [PendingRequest], hasServed: Bool) {
         var back: [PendingRequest] = []
         for pendingRequest in returned {
@@ -151,7 +149,6 @@ final class ConnectionPool: Sendable {
         perform(actions)
     }
 
-    /// A connection that was open has closed.
     func closed() {
         perform(
             state.withLock { state in
@@ -161,9 +158,9 @@ final class ConnectionPool: Sendable {
         )
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
-    /// Takes no more, and returns when the last connection has closed.
+    /// Rejects new requests; returns after the last connection has closed.
     func shutdown() async {
         await withCheckedContinuation { continuation in
             let (members, waiting, isOver) = state.withLock { state in

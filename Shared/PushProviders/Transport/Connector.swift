@@ -6,9 +6,8 @@ import NIOSSL
 import NIOTLS
 import NetworkGuard
 
-/// Opens connections: the look-up, TCP, TLS and the choice of HTTP's version.
+/// Opens connections: DNS, TCP, TLS and the negotiation of the HTTP version.
 struct Connector: Sendable {
-    /// Which versions of HTTP an origin may speak.
     enum Versions {
         case http2
         case any
@@ -20,11 +19,11 @@ struct Connector: Sendable {
     private let addressGuard: AddressGuard?
 
     /// - Parameters:
-    ///   - group: where the connections live.
-    ///   - versions: without TLS it is HTTP/1.1 in any case.
-    ///   - authorities: certificates, PEM, that are trusted beside the system's.
-    ///   - guardian: whom may be connected to; nil is anybody.
-    /// - Throws: `PushCredentialsError` for certificates that cannot be read.
+    ///   - group: the event loops of the connections.
+    ///   - versions: the HTTP versions to offer; without TLS it is always HTTP/1.1.
+    ///   - authorities: certificate authorities in PEM that are trusted in addition to the system's.
+    ///   - addressGuard: the rule for addresses; nil to allow all.
+    /// - Throws: `PushCredentialsError` for invalid certificates.
     init(
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         versions: Versions,
@@ -39,7 +38,7 @@ struct Connector: Sendable {
 
     private static let tlsContexts = TLSContexts()
 
-    /// Opens a connection for a pool; on `eventLoop`, where it stays.
+    /// Opens a connection for a pool, on `eventLoop`.
     func connect(_ pool: ConnectionPool, on eventLoop: any EventLoop) {
         let origin = pool.origin
         let attempt = ConnectionAttempt(pool: pool, eventLoop: eventLoop, timeout: pool.settings.connectTimeout)
@@ -50,7 +49,7 @@ struct Connector: Sendable {
         if let addressGuard {
             bootstrap = bootstrap.resolver(GuardedResolver(addressGuard, eventLoop: eventLoop))
         }
-        // Handlers are added to the one channel that won, where a name has several addresses that are tried side by side.
+        // If a name has several addresses, NIO tries them concurrently; the handlers go only to the winning channel.
         bootstrap.connect(host: origin.host, port: origin.port).assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel):
@@ -71,7 +70,7 @@ struct Connector: Sendable {
         guard pool.origin.isSecure else {
             return try HTTP1Connection.install(on: pipeline, pool: pool, attempt: attempt)
         }
-        // The name goes into the handshake, and into what the certificate must say; an address is compared as it is.
+        // TLS uses a host name for SNI and verification; an IP address is verified without SNI.
         let isName = (try? SocketAddress(ipAddress: pool.origin.host, port: 0)) == nil
         let handler = try NIOSSLClientHandler(context: tls, serverHostname: isName ? pool.origin.host : nil)
         try pipeline.addHandler(ALPNHandler(pool: pool, attempt: attempt, versions: versions))
@@ -82,33 +81,32 @@ struct Connector: Sendable {
         guard let error = error as? NIOConnectionError else { return .unreachable(describe(error)) }
         switch (error.dnsAError ?? error.dnsAAAAError) as? AddressGuardError {
         case .privateAddress?: return .forbiddenAddress
-        case .tooManyLookups?: return .unreachable("too many names of the host's domain are being looked up")
+        case .tooManyLookups?: return .unreachable("too many DNS queries for the host's domain are pending")
         case .unknownHost?, nil: break
         }
         let reason = error.connectionErrors.last.map { describe($0.error) }
-        return .unreachable(reason ?? "the name is not known")
+        return .unreachable(reason ?? "the host name is unknown")
     }
 
-    /// A line for a log.
+    /// Returns at most 200 characters for a log.
     static func describe(_ error: any Error) -> String { String(String(describing: error).prefix(200)) }
 }
 
-/// What connections speak TLS by, shared by all that trust the same: each holds the system's certificates, a megabyte.
+/// TLS contexts, shared by connectors with equal settings, because each holds 1 MB of system certificates.
 private final class TLSContexts: Sendable {
     private struct Key: Hashable {
         var versions: Connector.Versions
         var authorities: String?
     }
 
-    private let known = Lock<[Key: NIOSSLContext]>([:])
+    private let contexts = Lock<[Key: NIOSSLContext]>([:])
 
-    /// - Throws: `PushCredentialsError` for certificates that cannot be read.
     func context(for versions: Connector.Versions, trusting authorities: String?) throws -> NIOSSLContext {
-        try known.withLock { known in
+        try contexts.withLock { contexts in
             let key = Key(versions: versions, authorities: authorities)
-            if let context = known[key] { return context }
+            if let context = contexts[key] { return context }
             let context = try Self.make(key)
-            known[key] = context
+            contexts[key] = context
             return context
         }
     }
@@ -129,7 +127,7 @@ private final class TLSContexts: Sendable {
     }
 }
 
-/// Waits for the end of TLS's handshake and puts the handlers of the version of HTTP that was agreed on into its place.
+/// Installs the handlers of the negotiated HTTP version after the TLS handshake.
 private final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -154,7 +152,7 @@ private final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler 
             case "h2": try HTTP2Connection.install(on: pipeline, pool: pool, attempt: attempt)
             case nil where versions == .any, "http/1.1" where versions == .any:
                 try HTTP1Connection.install(on: pipeline, pool: pool, attempt: attempt)
-            default: attempt.fail(.unreachable("no HTTP/2"))
+            default: attempt.fail(.unreachable("the server does not offer HTTP/2"))
             }
         } catch {
             attempt.fail(.unreachable(Connector.describe(error)))

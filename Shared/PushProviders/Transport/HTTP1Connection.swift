@@ -3,7 +3,7 @@ import NIOHPACK
 import NIOHTTP1
 import TLSRecords
 
-/// A connection of HTTP/1.1, as the client: one request at a time.
+/// An HTTP/1.1 client connection with one request at a time.
 final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -23,7 +23,7 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
     init(pool: ConnectionPool, attempt: ConnectionAttempt) {
         self.pool = pool
         self.attempt = attempt
-        // It cannot be asked whether it is still there.
+        // HTTP/1.1 has no ping.
         var settings = pool.settings
         settings.pingInterval = .hours(24)
         keepAlive = ConnectionKeepAlive(settings)
@@ -54,9 +54,9 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
         guard let context, !isRetired else { return }
         var finished = finished
         while current == nil {
-            let taken = pool.takeRequests(ObjectIdentifier(self), finished: finished)
-            guard let pendingRequest = taken.first else { break }
-            // Asked once: its caller may give up at any moment.
+            let requests = pool.takeRequests(ObjectIdentifier(self), finished: finished)
+            guard let pendingRequest = requests.first else { break }
+            // Read once, because the caller may cancel at any moment.
             let isOver = pendingRequest.isOver
             finished = isOver ? 1 : 0
             if !isOver { begin(pendingRequest, context) }
@@ -89,7 +89,7 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
         pool.retired(ObjectIdentifier(self), returning: [], hasServed: hasServed)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         keepAlive.recordRead()
@@ -124,11 +124,11 @@ final class HTTP1Connection: ChannelInboundHandler, PooledConnection {
         } else {
             retire()
         }
-        // Last, so that who asks again at once finds room here and opens no second connection.
+        // The request ends last, so that a caller's next request uses this connection instead of a new one.
         pendingRequest.end(.success(response))
     }
 
-    // MARK: Time and the channel
+    // MARK: Deadlines and the channel
 
     private func setTimer(_ context: ChannelHandlerContext) {
         keepAlive.set(on: context.eventLoop, isBusy: current != nil) { [weak self] in self?.checkDeadlines() }

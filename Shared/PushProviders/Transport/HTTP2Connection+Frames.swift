@@ -2,7 +2,6 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// What the other side's frames come to.
 extension HTTP2Connection {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = Self.unwrapInboundIn(data)
@@ -53,7 +52,8 @@ extension HTTP2Connection {
     }
 
     private func reset(_ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
-        // RFC 9113, section 8.7: refused is before anything was done, so that it may be sent again.
+        // REFUSED_STREAM means that the server did not process the request, so it can be sent again (RFC 9113, section
+        // 8.7).
         guard code == .refusedStream, let stream = streams.removeValue(forKey: id) else {
             return end(id, .failure(.lost("reset: \(code)")))
         }
@@ -68,25 +68,25 @@ extension HTTP2Connection {
             limit = min(most, pool.settings.streams)
             if !isBlocked, !isRetired { pool.limitChanged(ObjectIdentifier(self), to: limit) }
         } else {
-            // Who says nothing sets no limit; 100 is what every server is advised to take at least.
+            // A server without this setting has no limit; RFC 9113 recommends that servers allow at least 100 streams.
             limit = min(most ?? 100, pool.settings.streams)
             isOpen = attempt.succeed(self, limit: limit)
         }
     }
 
-    /// The other side will close: what is above the last stream it names was not looked at (RFC 9113, section 6.8).
+    /// Returns requests above the last processed stream to the pool (RFC 9113, section 6.8).
     private func receiveGoAway(_ last: HTTP2StreamID, _ code: HTTP2ErrorCode, _ debugData: ByteBuffer?) {
         let debugText = debugData.map {
             String(buffer: $0.getSlice(at: $0.readerIndex, length: min($0.readableBytes, 200)) ?? $0)
         }
         closeReason = debugText.flatMap { $0.isEmpty ? nil : $0 } ?? "\(code)"
-        guard isOpen else { return attempt.fail(.unreachable(closeReason ?? "good-bye")) }
+        guard isOpen else { return attempt.fail(.unreachable(closeReason ?? "GOAWAY")) }
         let unseen = streams.keys.filter { $0 > last }.sorted()
         retire(returning: unseen.compactMap { streams.removeValue(forKey: $0)?.pendingRequest })
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A stream that ended without a frame that says so, as when its answer broke the rules.
+        // A stream can close without a frame, for example after a response that violates the protocol.
         if let closed = event as? StreamClosedEvent {
             end(closed.streamID, .failure(.lost(closed.reason.map { "reset: \($0)" })))
         }

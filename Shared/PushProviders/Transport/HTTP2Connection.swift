@@ -3,11 +3,11 @@ import NIOHPACK
 import NIOHTTP2
 import TLSRecords
 
-/// A connection of HTTP/2, as the client.
+/// An HTTP/2 client connection.
 ///
-/// It reads and writes frames: requests and answers are short, so a stream is an entry in a table, where NIO's multiplexer
-/// makes a channel with a pipeline of its own for each. That costs a third of the time, and what a good-bye says about
-/// which requests were not looked at is known here and nowhere above.
+/// It reads and writes frames. A stream is an entry in a table; NIO's multiplexer creates a channel with a pipeline for
+/// each stream, which costs a third of the time. Only this level knows which requests a GOAWAY frame leaves
+/// unprocessed.
 final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -26,20 +26,17 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
     private let openedAt = NIODeadline.now()
     private var context: ChannelHandlerContext?
     var streams: [HTTP2StreamID: Stream] = [:]
-    /// The number that the next request's stream has.
     private var nextStream = 1
-    /// How many have ended since the pool was told.
+    /// Requests that ended and that the pool does not know about yet.
     var finished = 0
     var isOpen = false
     private var hasServed = false
     private(set) var isRetired = false
-    /// The other side takes nothing at the moment.
+    /// Whether the channel is not writable.
     private(set) var isBlocked = false
-    /// How many requests there may be at once.
     var limit = 0
-    /// What the other side, or an error, said about the end.
     var closeReason: String?
-    /// How much has been read since the other side was last told.
+    /// Received bytes that no WINDOW_UPDATE has acknowledged yet.
     var unacknowledgedBytes = 0
     var keepAlive: ConnectionKeepAlive
 
@@ -59,9 +56,9 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
             HTTP2Setting(parameter: .enablePush, value: 0),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 16_384),
         ]
-        // An answer that comes after its request was given up is no offence.
+        // A response after its request was cancelled is not an attack.
         connection.maximumRecentlyResetStreams = 10_000
-        // Each reset is the answer to a request of ours: as many as there may be requests are no attack.
+        // A server can reset each request, so as many resets as requests are not an attack.
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.streamResetFrameRateLimit.maximumCount = 10_000
         stream.streamResetFrameRateLimit.windowLength = .seconds(1)
@@ -78,17 +75,17 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         startRequests()
     }
 
-    /// Tells the pool what has ended and begins what it has.
+    /// Reports ended requests to the pool and starts waiting ones.
     private func startRequests() {
         guard isOpen, let context else { return }
         var begun = 0
         updateWritability(context)
         if !isRetired, !isBlocked {
-            // Again, if there were some among them that nobody waits for any more.
+            // Repeats if some requests were already cancelled.
             repeat {
-                let taken = pool.takeRequests(ObjectIdentifier(self), finished: finished)
+                let requests = pool.takeRequests(ObjectIdentifier(self), finished: finished)
                 finished = 0
-                for pendingRequest in taken { begin(pendingRequest, &begun, context) }
+                for pendingRequest in requests { begin(pendingRequest, &begun, context) }
             } while finished > 0 && !isRetired
         }
         if begun > 0 { context.flush() }
@@ -96,7 +93,8 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         setTimer(context)
     }
 
-    /// What the other side does not take yet is better off with the pool: here it could not be given back.
+    /// Stops taking requests while the channel is not writable, because only the pool can give a request to another
+    /// connection.
     private func updateWritability(_ context: ChannelHandlerContext) {
         guard isBlocked == context.channel.isWritable, !isRetired else { return }
         isBlocked.toggle()
@@ -116,7 +114,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: head)), promise: nil)
         let body = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(pendingRequest.request.body), endStream: true))
         context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: body)), promise: nil)
-        // Numbers are not used twice, and there are two thousand million.
+        // HTTP/2 does not reuse stream numbers, and they end at 2^31 - 1.
         if nextStream > Int(Int32.max) - 2 { retire() }
     }
 
@@ -142,7 +140,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         pool.retired(ObjectIdentifier(self), returning: returned, hasServed: hasServed)
     }
 
-    // MARK: The other side
+    // MARK: Reading
 
     func channelReadComplete(context: ChannelHandlerContext) {
         keepAlive.recordRead()
@@ -162,7 +160,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         context.fireChannelWritabilityChanged()
     }
 
-    // MARK: Time
+    // MARK: Deadlines
 
     private func setTimer(_ context: ChannelHandlerContext) {
         keepAlive.set(on: context.eventLoop, isBusy: !streams.isEmpty) { [weak self] in self?.checkDeadlines() }
@@ -173,7 +171,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         let now = NIODeadline.now()
         let overdue = streams.filter { $0.value.pendingRequest.deadline <= now }
         for (id, stream) in overdue {
-            // Who no longer waits has given it up, and the other side is told all the same.
+            // The server also receives a reset for a request whose caller cancelled.
             end(id, .failure(stream.pendingRequest.isOver ? .cancelled : .timedOut))
             cancelStream(id, context)
         }
@@ -183,12 +181,12 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
         case .close: return closeUnresponsive(context)
         case .retire: retire()
         }
-        // A connection on which nothing at all was heard for most of that time is not trusted with others.
+        // A connection without received data for half of the time limit receives no further requests.
         if !overdue.isEmpty, (now - keepAlive.lastRead) * 2 >= pool.settings.requestTimeout { retire() }
         startRequests()
     }
 
-    /// TLS waits for a last word, which nobody will say.
+    /// Ends all requests before closing, because a TLS close would wait for the silent peer.
     private func closeUnresponsive(_ context: ChannelHandlerContext) {
         retire(returning: [])
         for id in streams.keys { end(id, .failure(.lost("silent"))) }
@@ -219,7 +217,7 @@ final class HTTP2Connection: ChannelInboundHandler, PooledConnection {
             for id in streams.keys { end(id, .failure(.lost(closeReason))) }
             pool.closed()
         } else {
-            attempt.fail(.unreachable(closeReason ?? "closed before the first settings"))
+            attempt.fail(.unreachable(closeReason ?? "closed before the first SETTINGS frame"))
         }
         context.fireChannelInactive()
     }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Where something is on the web: the parts of an `http` or `https` URL that a request needs.
+/// The parts of an `http` or `https` URL that a request needs.
 struct HTTPAddress: Hashable, Sendable {
     var origin: Origin
-    /// Path and query, percent-encoded; begins with a slash.
+    /// Path and query, percent-encoded, with a leading slash.
     var path: String
 
-    /// Nil for what is no such URL, has a user's name in it, or is longer than any that a push service makes.
+    /// Returns nil for another scheme, a URL with credentials, or more than 2,048 bytes.
     init?(_ url: String) {
         guard url.utf8.count <= 2_048, url.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
             let parts = URLComponents(string: url), parts.user == nil, parts.password == nil,
@@ -22,7 +22,7 @@ struct HTTPAddress: Hashable, Sendable {
         self.path = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
     }
 
-    /// The path without a slash at its end, for a base that others are put behind.
+    /// The path without a trailing slash, as a prefix of other paths.
     var basePath: String { path.hasSuffix("/") ? String(path.dropLast()) : path }
 }
 
@@ -38,6 +38,6 @@ struct Origin: Hashable, Sendable, CustomStringConvertible {
         return port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
     }
 
-    /// Its serialization, which is also the audience of a VAPID token.
+    /// The serialization, which is also the audience of a VAPID token.
     var description: String { "\(isSecure ? "https" : "http")://\(authority)" }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The one form of dates in HTTP that is still written (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// The preferred date format of HTTP (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 enum HTTPDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",

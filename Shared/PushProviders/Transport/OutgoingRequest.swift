@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import NIOHPACK
 
-/// A POST, as far as it is the same for all versions of HTTP.
+/// A POST request, independent of the HTTP version.
 struct OutgoingRequest: Sendable {
-    /// HTTP/2's pseudo-fields, then the others with names in lower case.
+    /// HTTP/2's pseudo-header fields, then the others in lower case.
     private(set) var fields = HPACKHeaders()
     var body: ByteBuffer
 
@@ -14,16 +14,16 @@ struct OutgoingRequest: Sendable {
         fields.add(name: ":method", value: "POST")
         fields.add(name: ":scheme", value: origin.isSecure ? "https" : "http")
         fields.add(name: ":authority", value: origin.authority)
-        // Each device has a path of its own: in the table of fields that come again, it would push those out that do.
+        // Each device has its own path; in HPACK's dynamic table it would evict fields that repeat.
         fields.add(name: ":path", value: path, indexing: .nonIndexable)
     }
 
-    /// Adds a field that many requests have in common.
+    /// Adds a field whose value repeats in many requests.
     mutating func add(_ name: String, _ value: String) {
         fields.add(name: name, value: value)
     }
 
-    /// Adds a field that is another in each request.
+    /// Adds a field whose value differs in each request, so HPACK must not index it.
     mutating func add(unique name: String, _ value: String) {
         fields.add(name: name, value: value, indexing: .nonIndexable)
     }
@@ -32,16 +32,15 @@ struct OutgoingRequest: Sendable {
     var authority: String { fields.first(name: ":authority") ?? "" }
 }
 
-/// What came back, as much of it as is of interest.
 struct ProviderResponse: Sendable {
     var status: Int
     var fields: HPACKHeaders
-    /// Cut off at ``PoolSettings/maximumBody``.
+    /// Truncated to ``PoolSettings/maximumBody``.
     var body: ByteBuffer
 
     subscript(field: String) -> String? { fields.first(name: field) }
 
-    /// `Retry-After` in seconds, or until a date (RFC 9110, section 10.2.3); a day at most.
+    /// Returns `Retry-After`, in seconds or as a date (RFC 9110, section 10.2.3), limited to one day.
     func retryAfter(now: Date) -> Duration? {
         guard let value = self["retry-after"]?.trimmingCharacters(in: .whitespaces) else { return nil }
         guard let seconds = Double(value) ?? HTTPDate.parse(value)?.timeIntervalSince(now) else { return nil }
@@ -49,29 +48,28 @@ struct ProviderResponse: Sendable {
     }
 }
 
-/// Why there was no answer.
 enum TransportFailure: Error, Hashable, Sendable {
-    /// No connection could be made, so nothing was sent.
+    /// No connection opened, so nothing was sent.
     case unreachable(String)
-    /// The address found is not one that may be connected to.
+    /// The host's address is not allowed.
     case forbiddenAddress
-    /// Too much waits already, or no connection had room in time: nothing was sent.
+    /// Too many requests wait, or no connection had capacity in time; nothing was sent.
     case notSent
-    /// It was sent, and nothing was heard in time.
+    /// The request was sent, but no response arrived in time.
     case timedOut
-    /// The connection or the stream ended before the answer; what the other side said to that, if anything.
+    /// The connection or stream ended before the response, with the server's reason if there is one.
     case lost(String?)
     case cancelled
     case shutDown
 
-    /// How a reply calls it.
+    /// The reason in ``PushReply``.
     var reason: String {
         switch self {
         case .unreachable: "Unreachable"
         case .forbiddenAddress: "ForbiddenAddress"
         case .notSent: "NotSent"
         case .timedOut: "NoResponse"
-        case .lost(let word): word.map { "ConnectionLost: \($0)" } ?? "ConnectionLost"
+        case .lost(let detail): detail.map { "ConnectionLost: \($0)" } ?? "ConnectionLost"
         case .cancelled: "Cancelled"
         case .shutDown: "ShutDown"
         }

@@ -2,16 +2,15 @@ import Locks
 import NIOCore
 import Synchronization
 
-/// A request on its way, and who waits for its answer.
+/// A request and its waiting caller.
 ///
-/// Answered once, by whoever comes first: the connection, a deadline, or the caller who waits no longer.
+/// The first outcome counts: a response, a deadline or a cancellation.
 final class PendingRequest: Sendable {
     typealias Outcome = Result<ProviderResponse, TransportFailure>
 
     private enum Stage {
         case new
         case awaited(CheckedContinuation<Outcome, Never>)
-        /// Before anybody waited.
         case early(Outcome)
         case over
     }
@@ -26,7 +25,7 @@ final class PendingRequest: Sendable {
         self.deadline = deadline
     }
 
-    /// Counts how often a connection has given it back; it is not passed on for ever.
+    /// Counts a return by a connection; returns true after more than 3 returns, which ends the request.
     func isReturnedTooOften() -> Bool {
         returns.wrappingAdd(1, ordering: .relaxed).newValue > 3
     }
@@ -40,7 +39,7 @@ final class PendingRequest: Sendable {
         }
     }
 
-    /// Waits for the outcome of what `start` begins.
+    /// Waits for the outcome of the work that `start` begins.
     func outcome(_ start: () -> Void) async -> Outcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,32 +1,27 @@
 import NIOCore
 
-/// How a pool of connections to one origin behaves.
 struct PoolSettings: Sendable {
-    /// How many connections there may be.
     var connections = 4
-    /// How many requests one connection has under way before another is opened.
+    /// The number of concurrent requests on every connection at which another one opens.
     var spread = 100
-    /// How many requests one connection of HTTP/2 may have under way, if the other side allows it.
+    /// The maximum number of concurrent requests on an HTTP/2 connection; the server can set a lower limit.
     var streams = 1_000
-    /// How many requests may wait for a connection with room.
     var waiting = 20_000
     var connectTimeout: TimeAmount = .seconds(5)
-    /// From being asked to the end of the answer, waiting included.
+    /// The time limit for a request, including the wait for a connection.
     var requestTimeout: TimeAmount = .seconds(15)
-    /// After how long without a word from the other side it is asked whether it is still there.
+    /// The time without received data after which a connection is pinged.
     var pingInterval: TimeAmount = .seconds(60)
-    /// How long a connection that nobody needs is kept.
     var idleTimeout: TimeAmount = .minutes(30)
-    /// The least time between two attempts to connect, the first of which came to nothing.
+    /// The minimum time after a failed attempt to connect.
     var connectPause: TimeAmount = .milliseconds(250)
-    /// How much of an answer is read, in bytes; the rest is of no interest.
+    /// The maximum bytes of a response's body that are read.
     var maximumBody = 16 * 1_024
-    /// Statuses after which the connection takes no more requests, as it may be what is wrong.
+    /// Response statuses after which a connection is replaced, because the connection may be the cause.
     var retiringStatuses: Set<Int> = []
-    /// A connection younger than this is not what is wrong: opening another would help as little.
+    /// The minimum age of a connection for a replacement; a new connection is not the cause.
     var retiringAge: TimeAmount = .seconds(30)
 
-    /// How often deadlines are looked at.
     var checkInterval: TimeAmount {
         min(.milliseconds(250), .nanoseconds(max(1_000_000, requestTimeout.nanoseconds / 8)))
     }

@@ -1,29 +1,25 @@
 import DequeModule
 import NIOCore
 
-/// A connection, as its pool sees it.
+/// A connection in a pool.
 struct PoolMember: Sendable {
     let id: ObjectIdentifier
     let connection: NIOLoopBound<any PooledConnection>
     let eventLoop: any EventLoop
-    /// How many requests it may have under way.
     var limit: Int
-    /// How many it has, those in its inbox included.
+    /// The number of assigned requests, including the inbox.
     var load = 0
-    /// What it has not yet taken.
+    /// Assigned requests that the connection has not taken yet.
     var inbox: [PendingRequest] = []
 
     var room: Int { limit - load }
 }
 
-/// What is to be done once the pool's lock is let go.
+/// The actions to perform after the pool's lock is released.
 struct PoolActions {
     var woken: [(connection: NIOLoopBound<any PooledConnection>, eventLoop: any EventLoop)] = []
-    /// Another connection is to be opened, after this long.
     var connectDelay: TimeAmount?
-    /// When to look whether something has waited too long.
     var expires: NIODeadline?
-    /// Those who waited for the pool's end.
     var ended: [CheckedContinuation<Void, Never>] = []
 }
 
@@ -32,9 +28,9 @@ struct PoolState {
     /// In the order of their deadlines.
     var waiting: Deque<PendingRequest> = []
     var members: [PoolMember] = []
-    /// Attempts to connect that are under way, or soon will be.
+    /// Current and scheduled attempts to connect.
     var connecting = 0
-    /// Connections that are open, those that take no more requests included.
+    /// Open connections, including those that take no more requests.
     var alive = 0
     var nextConnectAt = NIODeadline.uptimeNanoseconds(0)
     var isExpiryScheduled = false
@@ -43,7 +39,7 @@ struct PoolState {
 
     var isUnused: Bool { alive == 0 && connecting == 0 && waiting.isEmpty }
 
-    /// Hands out what can be handed out, and says what else there is to do.
+    /// Assigns waiting requests to connections; returns the actions that follow.
     mutating func advance(_ settings: PoolSettings) -> PoolActions {
         var actions = PoolActions()
         while !waiting.isEmpty, let index = leastLoaded, let pendingRequest = waiting.popFirst() {
@@ -68,16 +64,15 @@ struct PoolState {
     }
 
     private func needsConnection(_ settings: PoolSettings) -> Bool {
-        // One at a time: what it is opened for may be over before it is there.
+        // One attempt at a time, because the load may be gone before the connection is open.
         guard !isShutDown, connecting == 0, members.count < settings.connections else { return false }
         return !waiting.isEmpty || (!members.isEmpty && members.allSatisfy { $0.load >= settings.spread })
     }
 
-    /// Where the next request goes; nil while nobody has room.
     private var leastLoaded: Int? {
         var best: Int?
         for index in members.indices where members[index].room > 0 {
-            if let known = best, members[known].load <= members[index].load { continue }
+            if let best, members[best].load <= members[index].load { continue }
             best = index
         }
         return best
@@ -105,7 +100,7 @@ struct PoolState {
         members[index].inbox = []
     }
 
-    /// A connection's own way out: what it has not taken, and what it gives back, waits again before all others.
+    /// Removes a connection; its untaken and returned requests go to the front of the waiting ones.
     mutating func reclaim(_ id: ObjectIdentifier, _ returned: [PendingRequest]) {
         var back = returned
         if let index = members.firstIndex(where: { $0.id == id }) { back += members.remove(at: index).inbox }

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// A connection of a ``ConnectionPool``; used on its event loop alone.
+/// A connection of a ``ConnectionPool``, confined to its event loop.
 protocol PooledConnection: AnyObject {
-    /// The pool has put requests aside for it.
+    /// Takes requests that the pool has assigned.
     func wake()
-    /// Takes no more requests and closes when the last answer is there.
+    /// Takes no more requests, and closes after the last response.
     func retire()
 }
 
-/// The first moments of a connection, until it can be used; reports to the pool once how they ended.
+/// An attempt to open a connection; reports its result to the pool exactly once.
 ///
 /// Confined to the connection's event loop.
 final class ConnectionAttempt {
@@ -24,15 +24,20 @@ final class ConnectionAttempt {
         timer = eventLoop.assumeIsolated().scheduleTask(in: timeout) { self.fail(.unreachable("timeout")) }
     }
 
-    /// TCP's part is done; false if that took too long, and then the channel is closed.
+    /// Records that TCP is connected; returns false after a timeout, which closes the channel.
     func began(on channel: any Channel) -> Bool {
         self.channel = channel
         if isOver { channel.close(promise: nil) }
         return !isOver
     }
 
-    /// Puts a connection into the pool; false if that took too long, and then the channel is closed before this returns, so
-    /// that the connection must not count itself as open yet.
+    /// Adds a connection to the pool.
+    ///
+    /// - Parameters:
+    ///   - connection: the connection.
+    ///   - limit: the maximum number of concurrent requests.
+    /// - Returns: false after a timeout. The channel is then closed before this method returns, so the connection must
+    ///   not count itself as open before.
     func succeed(_ connection: any PooledConnection, limit: Int) -> Bool {
         guard end() else {
             channel?.close(promise: nil)

@@ -1,20 +1,21 @@
 import Crypto
 import Foundation
 
-/// The key by which push services know an application server (RFC 8292): a pair of P-256.
+/// The P-256 key pair that identifies an application server to push services (RFC 8292).
 ///
-/// Browsers bind a subscription to the public half, so a deployment keeps its key: with another one, every subscription
-/// has to be made anew.
+/// Browsers bind a subscription to the public key, so a new key invalidates all subscriptions.
 public struct VAPIDKey: Sendable {
     let signing: P256.Signing.PrivateKey
 
-    /// A new one.
+    /// Generates a key pair.
     public init() {
         signing = P256.Signing.PrivateKey()
     }
 
-    /// - Parameter text: the private half, as its 32 bytes in base64url, as tools for Web Push write it, or in PEM.
-    /// - Throws: `PushCredentialsError` for anything else.
+    /// Creates a key pair from a private key.
+    ///
+    /// - Parameter text: the private key, as 32 bytes in base64url or as PEM.
+    /// - Throws: ``PushCredentialsError`` for any other text.
     public init(_ text: String) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         if text.hasPrefix("-----BEGIN"), let key = try? P256.Signing.PrivateKey(pemRepresentation: text) {
@@ -22,12 +23,12 @@ public struct VAPIDKey: Sendable {
         } else if let raw = Base64URL.decode(text), let key = try? P256.Signing.PrivateKey(rawRepresentation: raw) {
             signing = key
         } else {
-            throw PushCredentialsError("the VAPID key is neither 32 bytes in base64url nor a key of P-256 in PEM")
+            throw PushCredentialsError("the VAPID key must be a P-256 private key, as 32 bytes in base64url or as PEM")
         }
     }
 
-    /// Its 32 bytes in base64url; to be kept secret.
+    /// The private key, 32 bytes in base64url; a secret.
     public var privateKey: String { Base64URL.encode(signing.rawRepresentation) }
-    /// What a page gives to `subscribe` as `applicationServerKey`: the point's 65 bytes in base64url.
+    /// The `applicationServerKey` of `pushManager.subscribe`: an uncompressed P-256 point, 65 bytes in base64url.
     public var publicKey: String { Base64URL.encode(signing.publicKey.x963Representation) }
 }

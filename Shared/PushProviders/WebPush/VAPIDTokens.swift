@@ -2,17 +2,17 @@ import Crypto
 import Foundation
 import Locks
 
-/// The `Authorization` of requests to a push service (RFC 8292, section 3): one token an origin, used as long as it lasts.
+/// The `Authorization` header of Web Push requests (RFC 8292, section 3), with one cached token per origin.
 final class VAPIDTokens: Sendable {
     private struct Token {
         var value: String
         var renewal: Date
     }
 
-    /// RFC 8292 allows 24; push services whose clock is behind refuse what ends later than that.
+    /// RFC 8292 allows 24 h, but a push service whose clock is slow rejects a token that ends later than that.
     private static let lifetime: TimeInterval = 12 * 3_600
     private static let margin: TimeInterval = 3_600
-    /// Origins are anybody's.
+    /// Clients choose the origins, so the cache needs a limit.
     private static let maximumOrigins = 1_000
 
     private let key: VAPIDKey

@@ -3,29 +3,32 @@ import Locks
 import NIOCore
 public import NetworkGuard
 
-/// Sends notifications to browsers (RFC 8030), encrypted for each of them (RFC 8291) and signed by VAPID (RFC 8292).
+/// A client for browsers' push services (RFC 8030), with encryption (RFC 8291) and VAPID signatures (RFC 8292).
 ///
-/// Who subscribes names the push service, so it may be anybody's: only addresses that ``AddressGuard`` permits are
-/// connected to, redirects are not followed, little of an answer is read, and nothing of one service's holds up another's.
+/// The subscriber chooses the push service, so the client does not trust it. The client connects only to addresses that
+/// `AddressGuard` allows, follows no redirects, and reads at most 16 KiB of a response. Each push
+/// service has its own connections, so a slow one does not delay the others.
 public final class WebPushClient: PushProvider {
-    /// How.
+    /// The limits of a client.
     public struct Configuration: Sendable {
-        /// Whom may be connected to.
+        /// The rule for the addresses of push services; by default public addresses only.
         public var addresses = AddressGuard()
-        /// Certificates, PEM, that are trusted beside the system's.
+        /// Certificate authorities in PEM that are trusted in addition to the system's.
         public var trustedAuthorities: String?
-        /// How many connections there may be to one push service; one of HTTP/2 takes many requests.
+        /// The maximum number of connections to each push service.
         public var connections = 8
+        /// The time limit for DNS, TCP and TLS together.
         public var connectTimeout: Duration = .seconds(5)
-        /// From being asked to the end of the answer.
+        /// The time limit for a request, including the wait for a connection.
         public var requestTimeout: Duration = .seconds(15)
-        /// How long a push service is to keep what has no end of its own: four weeks, as most do at most.
+        /// The lifetime of a notification without ``PushMessage/expires``; 4 weeks are the usual maximum.
         public var defaultLife: Duration = .seconds(28 * 86_400)
 
+        /// Creates a configuration with the default values.
         public init() {}
     }
 
-    /// How many push services are kept connected.
+    /// The number of push services beyond which unused connections are closed immediately.
     private static let origins = 256
 
     private let tokens: VAPIDTokens
@@ -39,12 +42,14 @@ public final class WebPushClient: PushProvider {
         var isShutDown = false
     }
 
+    /// Creates a client; the first request opens a connection.
+    ///
     /// - Parameters:
-    ///   - key: whom push services know the sender by.
-    ///   - subject: where they reach who runs it, `mailto:` or `https:`.
-    ///   - configuration: how.
-    ///   - now: the time, for tokens and for what has expired.
-    /// - Throws: `PushCredentialsError` where the subject or a certificate cannot be used.
+    ///   - key: the key pair of the application server.
+    ///   - subject: the operator's contact for push services, a `mailto:` or `https:` URL.
+    ///   - configuration: the limits.
+    ///   - now: the current time, for tokens and for expiry.
+    /// - Throws: ``PushCredentialsError`` if the subject or a certificate is invalid.
     public init(
         key: VAPIDKey,
         subject: String,
@@ -52,7 +57,7 @@ public final class WebPushClient: PushProvider {
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         guard subject.hasPrefix("mailto:") || subject.hasPrefix("https://") else {
-            throw PushCredentialsError("the VAPID subject begins with neither mailto: nor https://")
+            throw PushCredentialsError("the VAPID subject must begin with mailto: or https://")
         }
         tokens = VAPIDTokens(key: key, subject: subject, now: now)
         connector = try Connector(
@@ -64,6 +69,7 @@ public final class WebPushClient: PushProvider {
         self.now = now
     }
 
+    /// Sends a notification to a target of case ``PushTarget/web(endpoint:p256dh:auth:)``.
     public func send(_ message: PushMessage, to target: PushTarget) async -> PushReply {
         guard case .web(let endpoint, let p256dh, let auth) = target else {
             return PushReply(.refused, reason: "WrongTarget")
@@ -71,7 +77,7 @@ public final class WebPushClient: PushProvider {
         guard let address = HTTPAddress(endpoint), isEncrypted(address.origin) else {
             return PushReply(.refused, reason: "BadEndpoint")
         }
-        // A name is judged once more when its connection is opened, by the address.
+        // A host name is checked again at connect time, by its address.
         guard mayConnect(address.origin) else { return TransportFailure.forbiddenAddress.reply }
         guard let encryption = WebPushEncryption(p256dh: p256dh, auth: auth) else {
             return PushReply(.refused, reason: "BadKeys")
@@ -89,7 +95,7 @@ public final class WebPushClient: PushProvider {
         }
     }
 
-    /// The operator's exceptions may be reached without TLS.
+    /// Returns whether the request is encrypted, or the host is one that the operator allows without TLS.
     private func isEncrypted(_ origin: Origin) -> Bool {
         origin.isSecure || configuration.addresses.allows(host: origin.host, port: origin.port)
     }
@@ -118,7 +124,7 @@ public final class WebPushClient: PushProvider {
         }
     }
 
-    /// RFC 8030, section 5.4: base64url's characters.
+    /// Returns whether the byte is allowed in a `Topic` header (RFC 8030, section 5.4).
     private static func isTopicCharacter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -136,7 +142,7 @@ public final class WebPushClient: PushProvider {
         }
     }
 
-    /// The connections to a push service; those of services that nobody writes to any more are let go.
+    /// Returns the connections to a push service; drops the pools of unused push services.
     private func pool(for origin: Origin) -> ConnectionPool? {
         pools.withLock { pools in
             if let pool = pools.open[origin] { return pool }
@@ -146,7 +152,7 @@ public final class WebPushClient: PushProvider {
             settings.connections = max(1, configuration.connections)
             settings.connectTimeout = TimeAmount(configuration.connectTimeout)
             settings.requestTimeout = TimeAmount(configuration.requestTimeout)
-            // With many services, as somebody could make up, a connection is not kept longer than it is needed.
+            // An attacker can register many push services, so beyond this limit idle connections close immediately.
             settings.idleTimeout = pools.open.count < Self.origins ? .seconds(60) : .milliseconds(1)
             let pool = ConnectionPool(origin: origin, connector: connector, settings: settings)
             pools.open[origin] = pool
@@ -154,6 +160,7 @@ public final class WebPushClient: PushProvider {
         }
     }
 
+    /// Rejects new requests, waits for pending replies, and closes the connections.
     public func shutdown() async {
         let open = pools.withLock { pools in
             pools.isShutDown = true

@@ -1,21 +1,21 @@
 import Crypto
 import Foundation
 
-/// Encrypts for one browser (RFC 8291), in one record of `aes128gcm` (RFC 8188).
+/// The encryption for one browser (RFC 8291), as one record of `aes128gcm` (RFC 8188).
 struct WebPushEncryption {
-    /// What a push service has to take (RFC 8030, section 7.2), and the size of the record.
+    /// The size that every push service must accept (RFC 8030, section 7.2), and the size of the record.
     static let limit = 4_096
-    /// Salt, the record's size, the length of the key and the key.
+    /// Salt, record size, key length and key.
     private static let header = 16 + 4 + 1 + 65
-    /// The delimiter and AES-GCM's tag.
+    /// The delimiter and the tag of AES-GCM.
     private static let overhead = 1 + 16
-    /// How long a text may be: 3,993 bytes.
+    /// The maximum size of the plaintext: 3,993 bytes.
     static let textLimit = limit - header - overhead
 
     private let receiver: P256.KeyAgreement.PublicKey
     private let secret: Data
 
-    /// Nil where the keys are none, or the secret has not 16 bytes.
+    /// Returns nil if the key is not a P-256 point or the secret does not have 16 bytes.
     init?(p256dh: String, auth: String) {
         guard let point = Base64URL.decode(p256dh), let secret = Base64URL.decode(auth), secret.count == 16,
             let receiver = try? P256.KeyAgreement.PublicKey(x963Representation: point)
@@ -24,14 +24,16 @@ struct WebPushEncryption {
         self.secret = secret
     }
 
-    /// The body of a request; key and salt are new for each, as one used twice would give both texts away.
+    /// Returns the body of a request.
+    ///
+    /// Key and salt are new for each request, because reusing them would reveal both plaintexts.
     func encrypt(
         _ text: [UInt8],
         key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey(),
         salt: [UInt8] = Self.randomSalt()
     ) throws -> [UInt8] {
         let sender = key.publicKey.x963Representation
-        // Section 3.4: the secret of both keys, mixed with the one that only the browser gave out.
+        // RFC 8291, section 3.4: the shared secret of both keys, combined with the browser's authentication secret.
         let information = Data("WebPush: info\0".utf8) + receiver.x963Representation + sender
         let input = try key.sharedSecretFromKeyAgreement(with: receiver).hkdfDerivedSymmetricKey(
             using: SHA256.self,
@@ -42,7 +44,7 @@ struct WebPushEncryption {
         let contentKey = derive(input, salt, "Content-Encoding: aes128gcm\0", 16)
         let nonce = derive(input, salt, "Content-Encoding: nonce\0", 12)
         let sealed = try AES.GCM.seal(
-            // 2 ends the last record; there is one.
+            // The delimiter 2 marks the last record; there is only one.
             text + [2],
             using: contentKey,
             nonce: AES.GCM.Nonce(data: nonce.withUnsafeBytes { Data($0) })

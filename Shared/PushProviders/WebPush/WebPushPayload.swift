@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a page's service worker is given: a JSON object.
+/// The JSON object that a page's service worker receives.
 enum WebPushPayload {
-    /// Nil where it is too long without any text.
+    /// Returns nil if the payload exceeds the limit even without text.
     static func encode(_ message: PushMessage) -> [UInt8]? {
         TextTruncation.encode(message, into: WebPushEncryption.textLimit, encoded)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// What a push service says to a notification (RFC 8030, section 5).
+/// The mapping of a push service's responses (RFC 8030, section 5).
 struct WebPushResponse {
     private let response: ProviderResponse
     private let now: Date
@@ -21,8 +21,10 @@ struct WebPushResponse {
         )
     }
 
-    /// Never ``PushOutcome/misconfigured``: 403 is also said to a subscription that was made with another key, and 401 by
-    /// anybody who runs a push service, so that one person could stop everybody's notifications.
+    /// The outcome, which is never ``PushOutcome/misconfigured``.
+    ///
+    /// Push services also answer 403 for a subscription with another key. Anyone can run a push service that answers
+    /// 401. Otherwise one user could stop all users' notifications.
     private var outcome: PushOutcome {
         switch response.status {
         case 200...299: .accepted

@@ -3,13 +3,13 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A connection to a mail server, and what is said on it.
+/// A connection to a mail server.
 struct SMTPConnection: Sendable {
     private let channel: any Channel
     private let handler: NIOLoopBound<SMTPReplyHandler>
     private let configuration: SMTPConfiguration
 
-    /// Connects; nothing is said yet.
+    /// Connects without sending anything.
     static func open(
         _ configuration: SMTPConfiguration,
         tls: NIOSSLContext,
@@ -25,7 +25,8 @@ struct SMTPConnection: Sendable {
                         if configuration.encryption == .implicit {
                             try pipeline.addHandler(Self.encryption(of: configuration, by: tls))
                         }
-                        // Kept from here on: what is no mail server may be gone before anybody asks what it said.
+                        // The handler is retained here: a server that is not a mail server may disconnect before the
+                        // first reply is requested.
                         let handler = SMTPReplyHandler()
                         try pipeline.addHandler(handler)
                         let bound = NIOLoopBound(handler, eventLoop: channel.eventLoop)
@@ -33,13 +34,13 @@ struct SMTPConnection: Sendable {
                     }
                 }
         } catch is NIOConnectionError {
-            throw SMTPError.unreachable("no connection")
+            throw SMTPError.unreachable("connecting failed")
         } catch is ChannelError {
-            throw SMTPError.unreachable("no connection in time")
+            throw SMTPError.unreachable("connecting timed out")
         }
     }
 
-    /// The certificate must be the host's, or that of its address where it is named by one.
+    /// Returns a TLS handler that verifies the certificate for the host name, or for the IP address.
     private static func encryption(
         of configuration: SMTPConfiguration,
         by tls: NIOSSLContext
@@ -48,7 +49,7 @@ struct SMTPConnection: Sendable {
         return try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : configuration.host)
     }
 
-    /// The next reply, without anything said.
+    /// Waits for the next reply without sending a command.
     func reply(within limit: TimeAmount? = nil) async throws -> SMTPReply {
         let limit = limit ?? configuration.replyTimeout
         return try await channel.eventLoop.flatSubmit { [handler, channel] in
@@ -56,14 +57,14 @@ struct SMTPConnection: Sendable {
         }.get()
     }
 
-    /// Says a line, and hears what is said to it.
+    /// Sends a command and waits for the reply.
     func command(_ line: String) async throws -> SMTPReply {
         try await send(Array("\(line)\r\n".utf8), within: configuration.replyTimeout)
     }
 
-    /// Sends a mail's lines and the dot behind them.
+    /// Sends a message's lines and the final dot.
     ///
-    /// - Throws: `SMTPError.unknownOutcome` where the answer does not come.
+    /// - Throws: `SMTPError.unknownOutcome` if no reply arrives.
     func content(_ bytes: [UInt8]) async throws -> SMTPReply {
         do {
             return try await send(Self.dotStuffed(bytes), within: configuration.contentTimeout)
@@ -74,7 +75,7 @@ struct SMTPConnection: Sendable {
 
     private func send(_ bytes: [UInt8], within limit: TimeAmount) async throws -> SMTPReply {
         try await channel.eventLoop.flatSubmit { [handler, channel] in
-            // Asked for before it is said: the answer may come at once.
+            // The promise is created before writing, because the reply may arrive immediately.
             let reply = Self.next(of: handler.value, in: channel, within: limit)
             channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
             return reply
@@ -90,35 +91,39 @@ struct SMTPConnection: Sendable {
             let context = try channel.pipeline.syncOperations.context(handler: handler)
             return handler.next(within: limit, in: context)
         } catch {
-            // Gone with the connection, perhaps before anybody asked.
-            return channel.eventLoop.makeFailedFuture(handler.failure ?? SMTPError.unreachable("the connection ended"))
+            // The handler was removed when the connection closed, possibly before the first reply was requested.
+            return channel.eventLoop.makeFailedFuture(
+                handler.failure ?? SMTPError.unreachable("the server closed the connection")
+            )
         }
     }
 
-    /// Encrypts from here on, after the server said that it is ready to.
+    /// Starts TLS after the server has accepted `STARTTLS`.
     func encrypt(by tls: NIOSSLContext) async throws {
         let configuration = configuration
         try await channel.eventLoop.submit { [handler, channel] in
-            guard handler.value.isSilent else { throw SMTPError.insecure("something was said before encryption began") }
+            guard handler.value.hasNoPendingData else {
+                throw SMTPError.insecure("data arrived before encryption began")
+            }
             let encryption = try Self.encryption(of: configuration, by: tls)
             try channel.pipeline.syncOperations.addHandler(encryption, position: .first)
         }.get()
     }
 
-    /// The address by which the server sees us, as `EHLO` wants it (RFC 5321, section 4.1.3).
+    /// The client's address as a literal for `EHLO` (RFC 5321, section 4.1.3).
     var addressLiteral: String {
         guard let address = channel.localAddress, let text = address.ipAddress else { return "[127.0.0.1]" }
         return address.protocol == .inet6 ? "[IPv6:\(text)]" : "[\(text)]"
     }
 
-    /// Says goodbye, and waits for no answer.
+    /// Sends `QUIT` and closes the connection without waiting for the reply.
     func close() async {
         channel.writeAndFlush(ByteBuffer(string: "QUIT\r\n"), promise: nil)
-        // Closed already is closed.
+        // An error means that the connection is already closed.
         try? await channel.close().get()
     }
 
-    /// The lines with a dot before each that begins with one, and the end behind them (RFC 5321, section 4.5.2).
+    /// Returns the lines with leading dots doubled, and the final dot (RFC 5321, section 4.5.2).
     static func dotStuffed(_ bytes: [UInt8]) -> [UInt8] {
         var dotStuffed: [UInt8] = []
         dotStuffed.reserveCapacity(bytes.count + 16)

@@ -1,10 +1,10 @@
-/// What a server says that it can (RFC 5321, section 4.1.1.1).
+/// The extensions that a server offers (RFC 5321, section 4.1.1.1).
 struct SMTPExtensions: Sendable {
     var startTLS = false
     var utf8 = false
-    /// Bytes of a message; nil where nothing is said, or no limit (RFC 1870).
+    /// The largest message in bytes; nil if the server states no limit (RFC 1870).
     var maximumSize: Int?
-    /// Upper-case names of RFC 4954's mechanisms.
+    /// The upper-case names of the authentication mechanisms (RFC 4954).
     var authentication: Set<String> = []
 
     init(_ reply: SMTPReply) {

@@ -1,38 +1,43 @@
-/// What a server says to a command (RFC 5321, section 4.2).
+/// A server's reply to a command (RFC 5321, section 4.2).
 public struct SMTPReply: Hashable, Sendable {
-    /// 200–599.
+    /// The reply code, 200–599.
     public let code: Int
-    /// Without the code; a line each.
+    /// The text lines, without the code.
     public let lines: [String]
 
+    /// Creates a reply.
     public init(code: Int, lines: [String]) {
         self.code = code
         self.lines = lines
     }
 
+    /// The lines, joined by spaces.
     public var text: String { lines.joined(separator: " ") }
+    /// Whether the server accepted the command or expects more data.
     public var isPositive: Bool { (200..<400).contains(code) }
-    /// Whether the same would get the same answer tomorrow.
+    /// Whether a retry of the same command would fail again.
     public var isPermanent: Bool { code >= 500 }
 }
 
-/// Gathers the lines of a reply.
+/// A parser that collects the lines of a reply.
 struct SMTPReplyParser {
-    /// A server that says more is none.
+    /// The largest number of lines in a reply.
     static let maximumLines = 128
-    /// RFC 5321 allows 512; some servers need more for what they offer.
+    /// The longest line in bytes.
+    ///
+    /// RFC 5321 allows 512; the EHLO replies of some servers are longer.
     static let maximumLine = 2_048
 
     private var code: Int?
     private var lines: [String] = []
 
-    /// Whether a reply has begun and not ended.
+    /// Whether a reply is incomplete.
     var isInside: Bool { code != nil }
 
-    /// Takes a line, without its end; answers a reply when it was the last one.
+    /// Parses a line without its line end; returns the reply after its last line.
     ///
     /// - Throws: `SMTPError.notSMTP`.
-    mutating func take(_ line: some Collection<UInt8>) throws -> SMTPReply? {
+    mutating func parse(_ line: some Collection<UInt8>) throws -> SMTPReply? {
         let bytes = Array(line)
         guard bytes.count >= 3, let code = Int(String(decoding: bytes.prefix(3), as: UTF8.self)),
             (200..<600).contains(code), self.code == nil || self.code == code, lines.count < Self.maximumLines

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOSSL
 
-/// The end of a connection's pipeline: reads replies, each for the one command that waits for it.
+/// The channel handler that reads replies, each for the one waiting command.
 ///
-/// A connection that breaks once stays broken: everything after that fails with the same error.
+/// After a failure, every further call fails with the same error.
 final class SMTPReplyHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -11,12 +11,12 @@ final class SMTPReplyHandler: ChannelInboundHandler {
     private var parser = SMTPReplyParser()
     private var waiting: EventLoopPromise<SMTPReply>?
     private var timeout: Scheduled<Void>?
-    /// What came before anybody asked: the greeting, or a farewell.
+    /// A reply that arrived before a command waited for it: the greeting, or a closing message.
     private var early: SMTPReply?
-    /// What broke the connection, if it is broken.
+    /// The first error of the connection.
     private(set) var failure: SMTPError?
 
-    /// The next reply.
+    /// Returns the next reply.
     func next(within limit: TimeAmount, in context: ChannelHandlerContext) -> EventLoopFuture<SMTPReply> {
         let promise = context.eventLoop.makePromise(of: SMTPReply.self)
         if let reply = early {
@@ -29,24 +29,24 @@ final class SMTPReplyHandler: ChannelInboundHandler {
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             timeout = context.eventLoop.scheduleTask(in: limit) {
                 let (handler, context) = bound.value
-                handler.fail(.unreachable("no answer in time"), in: context)
+                handler.fail(.unreachable("the server did not answer in time"), in: context)
             }
         }
         return promise.futureResult
     }
 
-    /// Whether nothing came that nobody asked for.
+    /// Whether no unexpected data has arrived.
     ///
-    /// Before encryption begins it must be so: what was put there on the way would else count as said by the server
+    /// This must hold before TLS starts: otherwise data that an attacker injected would count as sent by the server
     /// (CVE-2011-0411).
-    var isSilent: Bool { early == nil && buffer.readableBytes == 0 && !parser.isInside && failure == nil }
+    var hasNoPendingData: Bool { early == nil && buffer.readableBytes == 0 && !parser.isInside && failure == nil }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = Self.unwrapInboundIn(data)
         buffer.writeBuffer(&bytes)
         do {
             while let line = nextLine() {
-                guard let reply = try parser.take(line) else { continue }
+                guard let reply = try parser.parse(line) else { continue }
                 try deliver(reply)
             }
             guard buffer.readableBytes <= SMTPReplyParser.maximumLine else { throw SMTPError.notSMTP }
@@ -78,13 +78,13 @@ final class SMTPReplyHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            fail(.insecure("the handshake failed"), in: context)
-        default: fail(.unreachable("the connection broke"), in: context)
+            fail(.insecure("the TLS handshake failed"), in: context)
+        default: fail(.unreachable("the connection failed"), in: context)
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(.unreachable("the connection ended"), in: context)
+        fail(.unreachable("the server closed the connection"), in: context)
         context.fireChannelInactive()
     }
 

@@ -1,17 +1,17 @@
 import Foundation
 
-/// Text in a header (RFC 2047).
+/// Encoding of text in a header (RFC 2047).
 enum EncodedWord {
-    /// Bytes of UTF-8 in one word: with `=?utf-8?B?…?=` around their base64, and a header's name before it, a line stays
-    /// below the limit of 76.
+    /// The bytes of UTF-8 in an encoded word: with `=?utf-8?B?…?=` around their base64 and the field's name, a line
+    /// stays below the limit of 76 characters.
     private static let chunk = 39
 
-    /// The text as it is if a header can carry it so, in encoded words on lines of their own if not.
+    /// Returns the text itself if it is short printable ASCII, else encoded words on separate lines.
     ///
-    /// A phrase is what names somebody: there marks have a meaning, so plain text with any is quoted.
+    /// Set `isPhrase` for a display name, in which special characters must be quoted.
     static func encode(_ text: String, isPhrase: Bool = false) -> String {
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.count <= 60
-        // What looks like an encoded word would be read as one.
+        // Text that resembles an encoded word would be decoded as one.
         guard isPlain, !text.contains("=?") else { return words(text) }
         guard isPhrase else { return text }
         let isAtoms = text.utf8.allSatisfy { byte in
@@ -25,7 +25,7 @@ enum EncodedWord {
     private static func words(_ text: String) -> String {
         var chunks: [String] = []
         var current = ""
-        // No character is cut in two: each word is decoded by itself.
+        // Characters are not split, because each word is decoded separately.
         for scalar in text.unicodeScalars {
             if current.utf8.count + String(scalar).utf8.count > chunk {
                 chunks.append(current)

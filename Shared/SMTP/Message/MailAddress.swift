@@ -1,17 +1,20 @@
-/// An address that a mail goes to or comes from: what stands between the angle brackets (RFC 5321, section 4.1.2).
+/// A mail address of a sender or recipient (RFC 5321, section 4.1.2).
 public struct MailAddress: Hashable, Sendable {
-    /// It cannot be written in a command or a header, whatever is behind it.
+    /// The error of an address that cannot be used in a command or header.
     public struct Malformed: Error {}
 
-    /// The part before the last `@`, quoted where it must be.
+    /// The part before the last `@`, in quotes if the address has them.
     public let localPart: String
+    /// The part after the last `@`.
     public let domain: String
-    /// What a person calls it; nothing where it is empty.
+    /// The display name; nil if there is none.
     public let name: String?
 
+    /// Parses an address.
+    ///
     /// - Parameters:
-    ///   - text: `ana@example.org`; at most 254 bytes, of which 64 before the `@`.
-    ///   - name: a display name. Control characters make it malformed, for they would begin another header.
+    ///   - text: `ana@example.org`; at most 254 bytes, at most 64 before the `@`.
+    ///   - name: A display name. Control characters are rejected, since they could begin another header.
     /// - Throws: `Malformed`.
     public init(_ text: String, name: String? = nil) throws {
         guard text.utf8.count <= 254, let at = text.lastIndex(of: "@") else { throw Malformed() }
@@ -27,12 +30,13 @@ public struct MailAddress: Hashable, Sendable {
         self.name = name?.isEmpty == true ? nil : name
     }
 
+    /// The address without the display name.
     public var text: String { "\(localPart)@\(domain)" }
 
-    /// Whether every server takes it; others must offer SMTPUTF8 (RFC 6531).
+    /// Whether the address is ASCII; others require a server with SMTPUTF8 (RFC 6531).
     var isASCII: Bool { text.utf8.allSatisfy { $0 < 0x80 } }
 
-    /// Letters, digits and the marks of RFC 5322's `atext`, in parts between single dots.
+    /// Letters, digits and the special characters of RFC 5322's `atext`, separated by single dots.
     private static func isDotAtom(_ text: String) -> Bool {
         text.split(separator: ".", omittingEmptySubsequences: false)
             .allSatisfy { !$0.isEmpty && $0.unicodeScalars.allSatisfy(isAtomText) }
@@ -61,7 +65,7 @@ public struct MailAddress: Hashable, Sendable {
 
     /// Labels of letters, digits and inner hyphens.
     ///
-    /// An address literal is nobody's mailbox on the internet.
+    /// Address literals are rejected, because public mailboxes do not use them.
     private static func isDomain(_ text: String) -> Bool {
         text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
             (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
@@ -75,7 +79,7 @@ public struct MailAddress: Hashable, Sendable {
         ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
     }
 
-    /// Neither white space nor what changes how the text around it is shown or read.
+    /// Rejects white space and characters that change how the surrounding text is displayed or parsed.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator,

@@ -1,19 +1,25 @@
 public import Foundation
 
-/// A mail to one person: plain text, and the same as HTML where there is any (RFC 5322, RFC 2046).
+/// A mail to one recipient, in plain text and optionally also in HTML (RFC 5322, RFC 2046).
 public struct MailMessage: Sendable {
+    /// The sender.
     public var from: MailAddress
+    /// The recipient.
     public var to: MailAddress
-    /// In one line; at most 255 characters are sent.
+    /// The subject in one line; characters after the first 255 are dropped.
     public var subject: String
+    /// The plain-text body.
     public var text: String
+    /// The same content as HTML.
     public var html: String?
-    /// What makes the mail the same when it is sent again, without the angle brackets: `uuid@example.org`.
+    /// The unique id without angle brackets, `uuid@example.org`; the same id marks a second attempt as a duplicate.
     public var messageID: String
+    /// The time of writing.
     public var date: Date
-    /// Whether a program wrote it, which asks other programs not to answer (RFC 3834).
+    /// Whether to mark the mail as sent by a program, which suppresses automatic replies (RFC 3834).
     public var isAutomatic: Bool
 
+    /// Creates a mail.
     public init(
         from: MailAddress,
         to: MailAddress,
@@ -34,14 +40,14 @@ public struct MailMessage: Sendable {
         self.isAutomatic = isAutomatic
     }
 
-    /// Header and body, in lines that end with CRLF; 7-bit but for addresses that are not ASCII.
+    /// The header and body in CRLF lines; 7-bit except for addresses that are not ASCII.
     var encoded: [UInt8] {
         var bytes = Array(header.joined().utf8)
         guard let html else {
             bytes += Self.partHeader("text/plain").utf8
             return bytes + QuotedPrintable.encode(text)
         }
-        // Random, so that no text holds it.
+        // A random boundary does not occur in the text.
         let boundary = "=_\(UUID().uuidString)"
         bytes += "Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"\r\n\r\n".utf8
         for (type, text) in [("text/plain", text), ("text/html", html)] {
@@ -51,7 +57,7 @@ public struct MailMessage: Sendable {
         return bytes + "--\(boundary)--\r\n".utf8
     }
 
-    /// Whether a server must offer SMTPUTF8 for it.
+    /// Whether the server must offer SMTPUTF8.
     var needsUTF8: Bool { !from.isASCII || !to.isASCII }
 
     private var header: [String] {
@@ -76,11 +82,11 @@ public struct MailMessage: Sendable {
 
     private static func mailbox(_ address: MailAddress) -> String {
         guard let name = address.name else { return "<\(address.text)>" }
-        // On a line of its own, since both may be long.
+        // The address has its own line, since both parts may be long.
         return "\(EncodedWord.encode(name, isPhrase: true))\r\n <\(address.text)>"
     }
 
-    /// `Sat, 21 Nov 2026 09:05:00 +0000`, in English whatever the machine's language is.
+    /// The format `Sat, 21 Nov 2026 09:05:00 +0000`, in English regardless of the system's locale.
     private static let dateFormat = Date.VerbatimFormatStyle(
         format: """
             \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \

@@ -1,9 +1,9 @@
-/// Text as any server carries it: 7-bit, in lines of at most 76 characters (RFC 2045, section 6.7).
+/// Quoted-printable encoding: 7-bit text in lines of at most 76 characters (RFC 2045, section 6.7).
 enum QuotedPrintable {
     private static let digits = Array("0123456789ABCDEF".utf8)
     private static let maximumLine = 75
 
-    /// Line breaks of any kind become CRLF; the last line ends with one too.
+    /// Encodes text; any line break becomes CRLF, and the last line ends with one too.
     static func encode(_ text: String) -> [UInt8] {
         var encoded: [UInt8] = []
         let unified = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
@@ -30,7 +30,7 @@ enum QuotedPrintable {
     private static func piece(of byte: UInt8, isLast: Bool) -> [UInt8] {
         let isSpace = byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
         let isPlain = (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "=")
-        // White space at a line's end is lost on the way.
+        // Mail servers may strip white space at the end of a line.
         guard !isPlain, !(isSpace && !isLast) else { return [byte] }
         return [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }

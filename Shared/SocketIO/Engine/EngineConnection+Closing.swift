@@ -1,20 +1,20 @@
 import NIOCore
 
-/// The end of a connection.
+/// Closing a connection.
 extension EngineConnection {
-    /// How the client is told.
+    /// How the client is notified.
     enum ClosingStyle {
-        /// By what its transport has for it, behind all that was said before.
+        /// With the transport's closing message, after everything sent before.
         case graceful
-        /// Its own wish is confirmed.
+        /// With the confirmation of the client's own request to close.
         case requestedByClient
-        /// Not at all: it is gone, or does not read.
+        /// Without a message: the client has disconnected or does not read.
         case abrupt
     }
 
-    /// How long a client that polls may take to fetch that it is closed.
+    /// How long a closed polling client has to fetch the closing packet.
     private static let leaving = TimeAmount.seconds(30)
-    /// A poll may be on its way when the client says that it closes.
+    /// A poll may be in flight when the client sends its closing packet.
     private static let pollGracePeriod = TimeAmount.seconds(2)
 
     func closeNow(_ reason: DisconnectReason, _ style: ClosingStyle = .graceful) {
@@ -40,7 +40,7 @@ extension EngineConnection {
     private func closeStream(_ style: ClosingStyle) {
         switch style {
         case .abrupt: webSocket?.abort()
-        case .graceful, .requestedByClient: webSocket?.finish(outbox.take())
+        case .graceful, .requestedByClient: webSocket?.finish(outbox.drain())
         }
         webSocket = nil
         outbox = Outbox()
@@ -49,10 +49,10 @@ extension EngineConnection {
     private func closePolling(_ reason: DisconnectReason, _ style: ClosingStyle) {
         endProbe()
         let isFault = reason == .parseError || reason == .transportError || reason == .forcedServerClose
-        polling?.post?.exchange.answer(isFault ? .error(.badRequest) : .ok)
+        polling?.post?.exchange.respond(isFault ? .error(.badRequest) : .ok)
         polling?.post = nil
         let last = PollingPacket.text(ByteBuffer(string: style == .requestedByClient ? "6" : "1"))
-        if let poll = polling?.takePoll() {
+        if let poll = polling?.dequeuePoll() {
             polling?.append(last)
             respondLast(poll)
         } else if style == .requestedByClient {
@@ -62,7 +62,7 @@ extension EngineConnection {
         }
     }
 
-    /// Nobody will find it any more.
+    /// Removes the connection, so that its id becomes unknown.
     func forget() {
         stage = .closed
         polling = nil

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Long polling.
+/// Long polling: GET and POST requests.
 extension EngineConnection {
     func poll(_ exchange: PendingRequest) {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         case .polling where polling?.poll != nil:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
             closeNow(.transportError)
         case .polling:
             polling?.poll = exchange
@@ -18,43 +18,43 @@ extension EngineConnection {
             polling?.append(last)
             respondLast(exchange)
         case .streaming:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
         case .closed:
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         }
     }
 
     private var acceptsBinary: Bool { polling?.acceptsBinary ?? false }
 
-    /// A client that is leaving gets all there is for it, in one answer, and is forgotten.
+    /// Answers a closing client's last poll with all queued packets, and removes the connection.
     func respondLast(_ exchange: PendingRequest) {
         var packets: [PollingPacket] = []
-        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.takePackets(for: revision) ?? [] }
-        exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
+        while let waiting = polling, !waiting.queue.isEmpty { packets += polling?.dequeuePackets(for: revision) ?? [] }
+        exchange.respond(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
         forget()
     }
 
     func flushPolling() {
         guard let waiting = polling, !waiting.queue.isEmpty else { return }
-        guard let exchange = polling?.takePoll() else {
+        guard let exchange = polling?.dequeuePoll() else {
             if waiting.queuedBytes > core.configuration.limits.bufferedBytes { closeNow(.transportError, .abrupt) }
             return
         }
-        let packets = polling?.takePackets(for: revision) ?? []
-        exchange.answer(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
+        let packets = polling?.dequeuePackets(for: revision) ?? []
+        exchange.respond(.packets(packets, revision: revision, acceptsBinary: acceptsBinary))
     }
 
     func post(_ exchange: PendingRequest, _ body: ByteBuffer, _ lease: PayloadLease?, isBinary: Bool) {
         switch stage {
         case .polling where isOverdue:
             closeNow(.pingTimeout)
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         case .polling where polling?.post != nil || isBinary && revision == .four:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
             closeNow(.transportError)
         case .polling:
             guard isBinary || UTF8Check.isWellFormed(body) else {
-                exchange.answer(.error(.badRequest))
+                exchange.respond(.error(.badRequest))
                 return closeNow(.parseError)
             }
             let packets = core.configuration.limits.packets
@@ -62,13 +62,13 @@ extension EngineConnection {
             polling?.post = PollingTransport.Post(exchange: exchange, reader: reader, lease: lease)
             continuePost()
         case .streaming:
-            exchange.answer(.error(.badRequest))
+            exchange.respond(.error(.badRequest))
         case .leaving, .closed:
-            exchange.answer(.error(.unknownSession))
+            exchange.respond(.error(.unknownSession))
         }
     }
 
-    /// Takes the next packet of a body, unless the client has to wait.
+    /// Handles the next packet of a POST body, unless reading is on hold.
     func continuePost() {
         guard holds == 0, isOpen, polling?.post != nil else { return }
         do {
@@ -76,10 +76,10 @@ extension EngineConnection {
                 lease = polling?.post?.lease
                 receive(packet)
                 lease = nil
-                // Behind what the callback asked for: it may hold back the next packet, or close the connection.
+                // Enqueued after the callback's own calls: one may put reading on hold or close the connection.
                 loop.perform { self.continuePost() }
             } else {
-                polling?.post?.exchange.answer(.ok)
+                polling?.post?.exchange.respond(.ok)
                 polling?.post = nil
             }
         } catch {
@@ -87,7 +87,7 @@ extension EngineConnection {
         }
     }
 
-    /// The client has given up a request before it was answered.
+    /// Handles a client that disconnected before its request was answered.
     func aborted(_ exchange: PendingRequest) {
         if polling?.poll === exchange {
             polling?.poll = nil

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// What comes from the client, whatever it came over.
+/// Packets from the client, over either transport.
 extension EngineConnection {
     func receive(_ packet: PollingPacket) {
         switch packet {
         case .text(let text): receive(text: text)
-        case .binary(let bytes): take(.binary(bytes))
+        case .binary(let bytes): deliver(.binary(bytes))
         }
     }
 
-    private func take(_ message: EngineMessage) {
+    private func deliver(_ message: EngineMessage) {
         loop.exclusively { handler.received(message, from: self) }
     }
 
@@ -17,11 +17,11 @@ extension EngineConnection {
         var text = text
         guard let type: UInt8 = text.readInteger() else { return closeNow(.parseError) }
         switch type {
-        case UInt8(ascii: "4"): take(.text(text))
+        case UInt8(ascii: "4"): deliver(.text(text))
         case UInt8(ascii: "2"): receivePing()
         case UInt8(ascii: "3"): receivePong()
         case UInt8(ascii: "1"): closeNow(.transportClose, .requestedByClient)
-        // Swift's client posts a noop while it upgrades.
+        // The Swift client posts a noop during the upgrade.
         case UInt8(ascii: "5"), UInt8(ascii: "6"): break
         case UInt8(ascii: "b"): receive(base64: text)
         default: closeNow(.parseError)
@@ -41,7 +41,7 @@ extension EngineConnection {
 
     private func beat() {
         heartbeat.beat(loop.eventLoop.now, revision, core.configuration)
-        // The next ping may be due before the pong would have been.
+        // The next ping may be due before the pong's deadline.
         loop.wheel.watch(self)
     }
 
@@ -49,10 +49,10 @@ extension EngineConnection {
         var text = base64
         if revision == .three, text.readInteger() != UInt8(ascii: "4") { return closeNow(.parseError) }
         guard let bytes = Base64.decode(text) else { return closeNow(.parseError) }
-        take(.binary(bytes))
+        deliver(.binary(bytes))
     }
 
-    /// A message of a WebSocket that is this connection's, or wants to be.
+    /// Handles a message from the connection's WebSocket, or from one that probes for an upgrade.
     func receive(_ message: WebSocketMessage, from webSocket: WebSocketHandler) {
         guard webSocket === self.webSocket else { return receiveProbe(message.content, from: webSocket) }
         lease = message.lease
@@ -62,14 +62,14 @@ extension EngineConnection {
             receive(text: text)
         case .binary(var bytes):
             if revision == .three, bytes.readInteger() != UInt8(4) { return closeNow(.parseError) }
-            take(.binary(bytes))
+            deliver(.binary(bytes))
         }
     }
 
-    /// A WebSocket is gone, or its client did what is wrong.
+    /// Handles a WebSocket that was closed, or whose client violated the protocol.
     func lost(_ webSocket: WebSocketHandler, _ reason: DisconnectReason) {
         if webSocket === self.webSocket {
-            // It ends by itself.
+            // The WebSocket closes itself.
             self.webSocket = nil
             closeNow(reason, .abrupt)
         } else if webSocket === polling?.probe?.webSocket {

@@ -1,10 +1,13 @@
 import NIOCore
 
-/// From polling to a WebSocket: the client probes (`2probe`, `3probe`), its last poll ends (`6`), it says `5`.
+/// The upgrade from polling to a WebSocket: the client sends `2probe`, receives `3probe`, and its poll ends with a noop
+/// (`6`); then the client sends `5`.
 extension EngineConnection {
     private static let noopInterval = TimeAmount.milliseconds(100)
 
-    /// Takes a WebSocket that wants to be the transport; false if there is one, or one that wants to be, already.
+    /// Accepts a WebSocket as the candidate for an upgrade.
+    ///
+    /// - Returns: False if the connection does not poll, already has a candidate, or upgrades are disabled.
     func beginProbe(_ webSocket: WebSocketHandler) -> Bool {
         guard case .polling = stage, polling?.probe == nil, core.configuration.allowsUpgrades else { return false }
         let now = loop.eventLoop.now
@@ -21,7 +24,7 @@ extension EngineConnection {
         guard webSocket === polling?.probe?.webSocket else { return webSocket.finish() }
         switch message {
         case .text(let text) where text == ByteBuffer(string: "2probe"):
-            polling?.probe?.wasAsked = true
+            polling?.probe?.isConfirmed = true
             webSocket.write(.frame(.text, ByteBuffer(string: "3probe")))
             respondNoop(loop.eventLoop.now)
         case .text(let text) where text == ByteBuffer(string: "5"):
@@ -31,19 +34,19 @@ extension EngineConnection {
         }
     }
 
-    /// Ends a poll that waits, so that the client can go on with the upgrade.
+    /// Answers a waiting poll with a noop, so that the client can continue the upgrade.
     func respondNoop(_ now: NIODeadline) {
-        guard case .polling = stage, let probe = polling?.probe, probe.wasAsked, polling?.poll != nil else { return }
+        guard case .polling = stage, let probe = polling?.probe, probe.isConfirmed, polling?.poll != nil else { return }
         if now >= probe.noopAt {
             let noop = PollingPacket.text(ByteBuffer(string: "6"))
-            polling?.takePoll()?.answer(.packets([noop], revision: revision, acceptsBinary: false))
+            polling?.dequeuePoll()?.respond(.packets([noop], revision: revision, acceptsBinary: false))
             polling?.probe?.noopAt = now + Self.noopInterval
         } else {
             loop.wheel.watch(self)
         }
     }
 
-    /// Gives up the upgrade; the connection goes on polling.
+    /// Cancels the upgrade; the connection continues to poll.
     func endProbe() {
         polling?.probe?.webSocket.finish()
         polling?.probe = nil
@@ -52,8 +55,8 @@ extension EngineConnection {
     private func upgrade(to webSocket: WebSocketHandler) {
         guard var polling else { return }
         let noop = PollingPacket.text(ByteBuffer(string: "6"))
-        polling.takePoll()?.answer(.packets([noop], revision: revision, acceptsBinary: false))
-        polling.post?.exchange.answer(.ok)
+        polling.dequeuePoll()?.respond(.packets([noop], revision: revision, acceptsBinary: false))
+        polling.post?.exchange.respond(.ok)
         stage = .streaming
         self.webSocket = webSocket
         self.polling = nil

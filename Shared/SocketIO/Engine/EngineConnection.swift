@@ -2,34 +2,38 @@ public import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One client's connection: a session of Engine.IO, whatever transport it goes over at the moment.
+/// A client's Engine.IO session, over whichever transport it currently uses.
 ///
-/// It may be used from any thread; what belongs to its event loop is touched there alone.
+/// The public methods may be called from any thread. The mutable state is used only on the connection's event loop,
+/// which makes the unchecked conformance correct.
 public final class EngineConnection: @unchecked Sendable {
     enum Stage {
         case polling
         case streaming
-        /// Closed, but a client that polls has not been told yet.
+        /// Closed, but the polling client has not fetched the closing packet.
         case leaving(PollingPacket, until: NIODeadline)
         case closed
     }
 
-    /// Who knows it is the client: never tell it to another, nor to a log.
+    /// The session id.
+    ///
+    /// It authenticates the client: never log it or send it to another client.
     public let id: String
+    /// The protocol revision that the client chose.
     public let revision: EngineRevision
-    /// Where the opening request came from.
+    /// The peer address of the opening request.
     public let remoteAddress: SocketAddress?
 
     let core: EngineCore
     let loop: EngineLoop
     let handler: any EngineHandler
     private let payloadLimit: Atomic<Int>
-    /// Whether binary goes out as base64 on a WebSocket too.
+    /// Whether binary messages are sent as base64, on a WebSocket too.
     let wantsBase64: Bool
 
-    // On the loop alone.
+    // Used only on the event loop.
     var stage: Stage
-    /// What it counts by until it is admitted.
+    /// The key of ``SocketIOLimits/unjoinedPerKey`` that counts the connection until it is admitted.
     var unjoinedKey: String?
     var head: HTTPRequestHead?
     var polling: PollingTransport?
@@ -37,13 +41,13 @@ public final class EngineConnection: @unchecked Sendable {
     var outbox = Outbox()
     var isDirty = false
     var heartbeat = Heartbeat(at: .now())
-    /// Until when it must be in a namespace.
+    /// The deadline to connect to a namespace.
     var connectBy: NIODeadline?
-    /// That of the message that is being taken.
+    /// The lease of the message that is being handled.
     var lease: PayloadLease?
-    /// How many reasons there are not to read from the client.
+    /// The number of unreleased calls of ``holdReading()``.
     var holds = 0
-    /// What the Socket.IO above it keeps.
+    /// The Socket.IO state of the connection.
     var client: Client?
     var turn: UInt64 = 0
 
@@ -68,28 +72,32 @@ public final class EngineConnection: @unchecked Sendable {
         if !request.isWebSocket { polling = PollingTransport(acceptsBinary: !request.wantsBase64) }
     }
 
-    /// The event loop that its callbacks run on.
+    /// The event loop on which the connection's callbacks run.
     public var eventLoop: any EventLoop { loop.eventLoop }
 
     var maxPayload: Int { payloadLimit.load(ordering: .relaxed) }
 
-    /// How many bytes a message of the client may have from now on.
+    /// Sets the largest size of the client's next messages, in bytes.
+    ///
+    /// The initial value is ``SocketIOConfiguration/maxPayload``. Applications raise it after a sign-in.
     public func setMaxPayload(_ bytes: Int) {
         payloadLimit.store(bytes, ordering: .relaxed)
     }
 
-    /// Ends its counting by ``SocketIOConfiguration/unjoinedKey``, as after a sign-in.
+    /// Stops counting the connection against ``SocketIOLimits/unjoinedPerKey``, for example after a sign-in.
     public func admit() {
         loop.perform { self.core.admit(self) }
     }
 
-    /// Sends a message; not for a connection of a ``SocketIOServer``.
+    /// Sends a message over a connection of an ``EngineServer``.
+    ///
+    /// Do not call it on a connection of a ``SocketIOServer``: the client would not recognise the packet.
     public func send(_ message: EngineMessage) {
         let packet = OutgoingPacket(message)
         loop.perform { self.sendNow(packet) }
     }
 
-    /// Closes the connection; clients come back unless told not to.
+    /// Closes the connection; most clients reconnect by themselves.
     public func close() {
         close(.forcedClose)
     }
@@ -111,7 +119,7 @@ public final class EngineConnection: @unchecked Sendable {
         }
     }
 
-    /// Tells the client what it has to know, and the application that there is a client.
+    /// Sends the opening packet and notifies the handler.
     func start() {
         heartbeat = Heartbeat(opened: loop.eventLoop.now, revision, core.configuration)
         loop.wheel.watch(self)
@@ -144,7 +152,7 @@ public final class EngineConnection: @unchecked Sendable {
         }
     }
 
-    /// Frames that others get too.
+    /// Queues frames that are shared with other members of a room.
     func append(_ frames: ByteBuffer) {
         guard isStreaming else { return }
         outbox.append(frames)
@@ -157,7 +165,7 @@ public final class EngineConnection: @unchecked Sendable {
         loop.markDirty(self)
     }
 
-    /// Puts what was said to rooms in this tick before what is said next.
+    /// Queues the frames of the open room tick before the next packet, which keeps the order.
     private func catchUp() {
         guard loop.tick != nil, let client else { return }
         for socket in client.sockets { loop.catchUp(socket) }
@@ -175,7 +183,7 @@ public final class EngineConnection: @unchecked Sendable {
         return .frame(.binary, typed)
     }
 
-    /// Writes what has gathered, as far as the client reads.
+    /// Writes the queued packets if the client can receive them.
     func flush() {
         isDirty = false
         switch stage {
@@ -188,14 +196,14 @@ public final class EngineConnection: @unchecked Sendable {
     private func flushStream() {
         guard let webSocket, !outbox.isEmpty else { return }
         if webSocket.isWritable {
-            webSocket.write(outbox.take())
+            webSocket.write(outbox.drain())
         } else if outbox.bytes > core.configuration.limits.bufferedBytes {
-            // It gets nothing more: what it missed it has to ask for when it comes back.
+            // The client missed events; it must request them after it reconnects.
             closeNow(.transportError, .abrupt)
         }
     }
 
-    /// Stops reading from the client until as many ``releaseReading()`` have followed.
+    /// Pauses reading from the client until ``releaseReading()`` was called the same number of times.
     func holdReading() {
         holds += 1
         if holds == 1 { webSocket?.setPaused(true) }
@@ -203,7 +211,7 @@ public final class EngineConnection: @unchecked Sendable {
 
     func releaseReading() {
         holds -= 1
-        // Not at once: somebody may be in the middle of what was read before.
+        // Deferred, because the caller may be in the middle of handling data that was read before.
         eventLoop.assumeIsolated().execute {
             guard self.holds == 0 else { return }
             self.webSocket?.setPaused(false)

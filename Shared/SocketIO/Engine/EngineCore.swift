@@ -2,11 +2,11 @@ import Locks
 import NIOCore
 import NIOHTTP1
 
-/// What all connections of a server share.
+/// The state shared by all connections of a server.
 final class EngineCore: Sendable {
     private struct Connections {
         var all: [String: EngineConnection] = [:]
-        /// The numbers of connections that are not admitted yet, by their keys.
+        /// The number of connections that are not yet admitted, by key.
         var unjoined: [String: Int] = [:]
     }
 
@@ -27,14 +27,14 @@ final class EngineCore: Sendable {
 
     func loop(for eventLoop: any EventLoop) -> EngineLoop {
         loops.withLock { loops in
-            if let known = loops.first(where: { $0.eventLoop === eventLoop }) { return known }
-            let made = EngineLoop(eventLoop: eventLoop, step: step)
-            loops.append(made)
-            return made
+            if let existing = loops.first(where: { $0.eventLoop === eventLoop }) { return existing }
+            let created = EngineLoop(eventLoop: eventLoop, step: step)
+            loops.append(created)
+            return created
         }
     }
 
-    /// How exactly deadlines are kept: to a twentieth, but no oftener than every 5 ms and no rarer than every 100.
+    /// The precision of deadlines: a twentieth of the shorter heartbeat setting, within 5 to 100 ms.
     var step: TimeAmount {
         let shortest = min(TimeAmount(configuration.pingInterval), TimeAmount(configuration.pingTimeout))
         return max(.milliseconds(5), min(.milliseconds(100), .nanoseconds(shortest.nanoseconds / 20)))
@@ -48,7 +48,7 @@ final class EngineCore: Sendable {
         connections.withLock { $0.all[id] }
     }
 
-    /// Adds a connection; returns the status of the refusal where a limit is reached.
+    /// Adds a connection, or returns the status to refuse it with if a limit is reached.
     func add(_ connection: EngineConnection) -> HTTPResponseStatus? {
         let limits = configuration.limits
         return connections.withLock { connections -> HTTPResponseStatus? in
@@ -63,7 +63,9 @@ final class EngineCore: Sendable {
         }
     }
 
-    /// On the connection's loop, any number of times.
+    /// Stops counting a connection as unjoined; idempotent.
+    ///
+    /// Called on the connection's loop.
     func admit(_ connection: EngineConnection) {
         guard let key = connection.unjoinedKey else { return }
         connection.unjoinedKey = nil
@@ -82,7 +84,7 @@ final class EngineCore: Sendable {
         _ = closing.raise()
         let all = connections.withLock { Array($0.all.values) }
         for connection in all { connection.close(.serverShuttingDown) }
-        // Done once each loop has come to it; one that has ended has nothing left to close.
+        // Waits until each loop has run the calls above; a loop that has shut down has no connections.
         for loop in loops.withLock({ $0 }) { try? await loop.eventLoop.submit {}.get() }
     }
 

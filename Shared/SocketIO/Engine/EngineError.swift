@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Why a request is refused, in Engine.IO's numbers and words.
+/// An Engine.IO error with its code and message.
 enum EngineError: Int, Error {
     case unknownTransport = 0
     case unknownSession = 1
@@ -22,12 +22,12 @@ enum EngineError: Int, Error {
     }
 }
 
-/// The answer to a request.
+/// The response to a request.
 struct EngineResponse: Sendable {
     var status: HTTPResponseStatus
     var contentType: String?
     var body: ByteBuffer
-    /// Whether the connection ends with it.
+    /// Whether the HTTP connection is closed after the response.
     var isLast = false
 
     static let ok = EngineResponse(status: .ok, contentType: "text/html", body: ByteBuffer(string: "ok"))
@@ -40,7 +40,7 @@ struct EngineResponse: Sendable {
         )
     }
 
-    /// As a WebSocket's client is told: in plain text, and the connection ends.
+    /// The response to a refused WebSocket upgrade: plain text, and the connection closes.
     static func refusedUpgrade(_ error: EngineError) -> EngineResponse {
         EngineResponse(
             status: error == .forbidden ? .forbidden : .badRequest,
@@ -50,7 +50,7 @@ struct EngineResponse: Sendable {
         )
     }
 
-    /// For what is not in the protocol.
+    /// A response for conditions that the protocol does not define.
     static func status(_ status: HTTPResponseStatus, isLast: Bool = false) -> EngineResponse {
         EngineResponse(
             status: status,

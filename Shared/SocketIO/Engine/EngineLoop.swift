@@ -2,11 +2,12 @@ import Locks
 import NIOCore
 import Synchronization
 
-/// What the connections of one event loop share: their deadlines, their rooms, the end of a tick.
+/// The state shared by the connections of one event loop: deadlines, rooms, and the tick's pending writes.
 ///
-/// Everything but the mail is touched on the loop alone, which makes the unchecked claim true.
+/// Only the command queue is used from other threads, and it has a lock. Everything else is used on the loop, which
+/// makes the unchecked conformance correct.
 final class EngineLoop: @unchecked Sendable {
-    /// What other threads want to have done here, in the order they said it.
+    /// A call from any thread, run in the order of the calls.
     enum LoopCommand: Sendable {
         case broadcast(OutgoingPacket, SocketBroadcast)
         case work(@Sendable () -> Void)
@@ -21,13 +22,13 @@ final class EngineLoop: @unchecked Sendable {
     let wheel: TimerWheel
     private let commandQueue = Lock(CommandQueue())
     private let hasCommands = Atomic(false)
-    /// Letters taken from the mail, and those sent by the loop's own thread while it was busy.
+    /// Commands moved from the queue, and commands sent on the loop's own thread while it was busy.
     private var pending = CircularBuffer<LoopCommand>(initialCapacity: 0)
-    /// How many calls of ``exclusively(_:)`` are on the stack.
+    /// The number of nested calls of ``exclusively(_:)``.
     private var depth = 0
 
     private var namespaces: [EventLoopNamespace] = []
-    /// What is being said to a room.
+    /// The frames of the current tick for one room.
     var tick: RoomTick?
     var serial: UInt64 = 0
     private var dirty: ContiguousArray<EngineConnection> = []
@@ -43,13 +44,13 @@ final class EngineLoop: @unchecked Sendable {
         return namespaces[namespace.index]
     }
 
-    // MARK: Letters
+    // MARK: Commands
 
-    /// Does something here after everything that was sent before: now, if this is the loop's thread and it is not busy.
+    /// Runs a command after all commands sent before; immediately if the caller is on the idle loop's thread.
     func send(_ command: LoopCommand) {
         Locks.assertNoneHeld("send to an event loop")
         if eventLoop.inEventLoop {
-            takeCommands()
+            dequeueCommands()
             pending.append(command)
             runCommands()
             return
@@ -67,12 +68,12 @@ final class EngineLoop: @unchecked Sendable {
         send(.work(work))
     }
 
-    /// Whether every letter that was sent until now has been read.
+    /// Whether all commands sent so far have run.
     var isUpToDate: Bool { pending.isEmpty && !hasCommands.load(ordering: .acquiring) }
 
-    /// Runs work of the engine or a callback of the application; letters that arrive meanwhile are read after it.
+    /// Runs engine work or an application callback; commands that arrive meanwhile run after it.
     ///
-    /// So a callback never runs inside another callback, nor while a connection is half changed.
+    /// Therefore a callback never runs inside another callback, nor while a connection is in an intermediate state.
     func exclusively<Result>(_ body: () -> Result) -> Result {
         Locks.assertNoneHeld("call back from an event loop")
         depth += 1
@@ -86,11 +87,11 @@ final class EngineLoop: @unchecked Sendable {
         guard depth == 0, !isUpToDate else { return }
         depth = 1
         defer { depth = 0 }
-        takeCommands()
+        dequeueCommands()
         while let command = pending.popFirst() { read(command) }
     }
 
-    private func takeCommands() {
+    private func dequeueCommands() {
         guard hasCommands.load(ordering: .acquiring) else { return }
         hasCommands.store(false, ordering: .relaxed)
         pending += commandQueue.withLock { commandQueue in
@@ -110,13 +111,13 @@ final class EngineLoop: @unchecked Sendable {
 
     // MARK: The end of a tick
 
-    /// Has a connection written to at the end of the tick.
+    /// Schedules a flush of the connection at the end of the tick.
     func markDirty(_ connection: EngineConnection) {
         dirty.append(connection)
         scheduleTick()
     }
 
-    /// The loop runs what was given to it once it has read all that was ready, so that is when a tick ends.
+    /// Ends the tick after the loop has read all ready channels; the loop runs submitted tasks then.
     func scheduleTick() {
         guard !isTickScheduled else { return }
         isTickScheduled = true
@@ -137,7 +138,7 @@ final class EngineLoop: @unchecked Sendable {
             swap(&connections, &dirty)
             for connection in connections { connection.flush() }
             if dirty.isEmpty {
-                // The room is kept for the next tick.
+                // Reuses the array's capacity in the next tick.
                 connections.removeAll(keepingCapacity: true)
                 swap(&connections, &dirty)
                 return

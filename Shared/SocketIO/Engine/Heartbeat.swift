@@ -1,8 +1,10 @@
 import NIOCore
 
-/// When something is to be heard of a client, or said to it.
+/// The deadline of the next ping or pong.
 struct Heartbeat {
-    /// Of the next ping, or by when its answer has to be there; in revision 3, by when the client has to ping.
+    /// Revision 4: when the next ping is sent, or when its pong must arrive.
+    ///
+    /// Revision 3: when the client must ping.
     private(set) var deadline: NIODeadline
     private(set) var awaitsPong = false
 
@@ -15,7 +17,7 @@ struct Heartbeat {
         beat(now, revision, configuration)
     }
 
-    /// The client has shown that it is there.
+    /// Restarts the interval after a sign of life from the client.
     mutating func beat(_ now: NIODeadline, _ revision: EngineRevision, _ configuration: SocketIOConfiguration) {
         awaitsPong = false
         deadline = now + TimeAmount(configuration.pingInterval)
@@ -35,11 +37,11 @@ extension EngineConnection: Timed {
         case .leaving(_, let deadline): return deadline
         case .polling, .streaming: break
         }
-        // A ping goes out rather a step too early than too late, since the client's patience is counted from the last.
+        // A ping is sent up to one step early, since the client measures its timeout from the previous ping.
         var next = isPingNext ? heartbeat.deadline - core.step : heartbeat.deadline
         if let connectBy { next = min(next, connectBy) }
         if let probe = polling?.probe {
-            next = min(next, probe.wasAsked && polling?.poll != nil ? probe.noopAt : probe.deadline)
+            next = min(next, probe.isConfirmed && polling?.poll != nil ? probe.noopAt : probe.deadline)
         }
         return next
     }
@@ -65,7 +67,7 @@ extension EngineConnection: Timed {
         }
     }
 
-    /// Whether it is dead, though nobody has looked yet.
+    /// Whether the heartbeat deadline has passed, even if the timer has not run yet.
     var isOverdue: Bool {
         !isPingNext && loop.eventLoop.now >= heartbeat.deadline
     }
@@ -74,7 +76,7 @@ extension EngineConnection: Timed {
         guard let probe = polling?.probe else { return }
         if now >= probe.deadline {
             endProbe()
-        } else if probe.wasAsked, now >= probe.noopAt {
+        } else if probe.isConfirmed, now >= probe.noopAt {
             respondNoop(now)
         }
     }

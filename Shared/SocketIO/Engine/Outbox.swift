@@ -1,15 +1,15 @@
 import NIOCore
 
-/// What waits to be written to a WebSocket at the end of a tick.
+/// The frames to write to a WebSocket at the end of a tick.
 ///
-/// One shared buffer, as a room's, is passed on as it is. Several small ones are copied into one, so that each socket
-/// has one write a tick.
+/// A single buffer, such as a room's, is passed on without a copy. Small buffers are merged, so that each socket has
+/// one write per tick.
 struct Outbox: Sendable {
     private static let copied = 16_384
 
     private var first = ByteBuffer()
     private var more: [ByteBuffer] = []
-    /// Whether the last buffer is of this socket alone, and may grow.
+    /// Whether the last buffer belongs to this socket alone and may grow.
     private var ownsLast = false
     private(set) var bytes = 0
 
@@ -49,33 +49,33 @@ struct Outbox: Sendable {
 
     private mutating func withOwnLast(adding count: Int, _ body: (inout ByteBuffer) -> Void) {
         if more.isEmpty {
-            if !ownsLast { first = Self.copy(first, room: count) }
+            if !ownsLast { first = Self.copy(first, adding: count) }
             body(&first)
         } else {
-            if !ownsLast { more[more.count - 1] = Self.copy(more[more.count - 1], room: count) }
+            if !ownsLast { more[more.count - 1] = Self.copy(more[more.count - 1], adding: count) }
             body(&more[more.count - 1])
         }
         ownsLast = true
     }
 
-    private static func copy(_ shared: ByteBuffer, room: Int) -> ByteBuffer {
-        var own = ByteBuffer()
-        own.reserveCapacity(max(512, shared.readableBytes + room))
-        own.writeImmutableBuffer(shared)
-        return own
+    private static func copy(_ shared: ByteBuffer, adding count: Int) -> ByteBuffer {
+        var copy = ByteBuffer()
+        copy.reserveCapacity(max(512, shared.readableBytes + count))
+        copy.writeImmutableBuffer(shared)
+        return copy
     }
 
-    /// All there is, in order.
+    /// Calls the closure for each buffer, in order.
     func forEach(_ body: (ByteBuffer) -> Void) {
         guard bytes > 0 else { return }
         body(first)
         for buffer in more { body(buffer) }
     }
 
-    /// What was there; nothing is now.
+    /// Returns the content and empties the outbox.
     ///
-    /// Writing may come back here, so it must not be done from within.
-    mutating func take() -> Outbox {
+    /// The caller writes only afterwards, because writing may re-enter the outbox.
+    mutating func drain() -> Outbox {
         defer { self = Outbox() }
         return self
     }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What the large messages of all clients take together, from their first byte until they are handled.
+/// The memory of all clients' large messages, from the first byte until the message is handled.
 ///
-/// One client's limit says nothing about thousands that each begin a large message and never end it.
+/// The limit per message does not bound the total of thousands of clients that send large, incomplete messages.
 final class PayloadLedger: Sendable {
-    /// Messages up to this many bytes are too small to count: reads have buffers of that size.
+    /// Messages up to this size in bytes are not counted: read buffers have the same size.
     static let small = 65_536
 
     private let limit: Int
@@ -26,7 +26,7 @@ final class PayloadLedger: Sendable {
     }
 }
 
-/// One message's part of the ledger, given back with the last who holds it.
+/// A message's share of the ledger, released with the last reference.
 final class PayloadLease: Sendable {
     private let ledger: PayloadLedger
     private let covered = Atomic(0)
@@ -39,9 +39,9 @@ final class PayloadLease: Sendable {
         ledger.release(covered.load(ordering: .relaxed))
     }
 
-    /// Makes it enough for so many bytes; false if there is no room for them.
+    /// Extends the lease to `bytes`; false if the ledger has no memory left.
     ///
-    /// Not called from two threads at once.
+    /// Not safe to call concurrently.
     func cover(_ bytes: Int) -> Bool {
         let lacking = bytes - covered.load(ordering: .relaxed)
         guard lacking > 0 else { return true }

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// A request of polling that waits for its answer, which may come from another event loop.
+/// A polling request that waits for its response, which may come from another event loop.
 final class PendingRequest: @unchecked Sendable {
     private let eventLoop: any EventLoop
-    /// Touched on the loop alone, as the unchecked claim asks.
+    /// Used only on `eventLoop`, which makes the unchecked conformance correct.
     private weak var gate: SocketIOGate?
 
     init(eventLoop: any EventLoop, gate: SocketIOGate) {
@@ -12,11 +12,11 @@ final class PendingRequest: @unchecked Sendable {
         self.gate = gate
     }
 
-    func answer(_ answer: EngineResponse) {
+    func respond(_ response: EngineResponse) {
         if eventLoop.inEventLoop {
-            gate?.answer(self, answer)
+            gate?.complete(self, with: response)
         } else {
-            eventLoop.execute { self.gate?.answer(self, answer) }
+            eventLoop.execute { self.gate?.complete(self, with: response) }
         }
     }
 }

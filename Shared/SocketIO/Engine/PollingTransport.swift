@@ -1,20 +1,20 @@
 import NIOCore
 
-/// What a connection has while it polls.
+/// The state of a connection that uses long polling.
 struct PollingTransport {
-    /// A body that is being taken apart.
+    /// A POST whose body is being parsed.
     struct Post {
         let exchange: PendingRequest
         var reader: PollingPayloadReader
         let lease: PayloadLease?
     }
 
-    /// Where an upgrade stands.
+    /// An upgrade in progress.
     struct Probe {
         let webSocket: WebSocketHandler
-        var wasAsked = false
+        var isConfirmed = false
         let deadline: NIODeadline
-        /// From when on a poll that has nothing to say is answered, so that the client can stop polling.
+        /// The earliest time to answer an empty poll with a noop, so that the client can stop polling.
         var noopAt: NIODeadline
     }
 
@@ -22,7 +22,7 @@ struct PollingTransport {
     var poll: PendingRequest?
     var post: Post?
     var probe: Probe?
-    /// How many packets an answer may have: python-engineio, for one, takes no more.
+    /// The largest number of packets in a response; python-engineio rejects more.
     private static let packetsPerResponse = 16
 
     private(set) var queue: CircularBuffer<PollingPacket> = CircularBuffer(initialCapacity: 0)
@@ -42,11 +42,11 @@ struct PollingTransport {
         for attachment in packet.attachments { append(.binary(attachment)) }
     }
 
-    /// What goes into one answer.
+    /// Removes and returns the packets of one response.
     ///
-    /// Revision 3 counts in UTF-16, python-engineio 3 in characters; they differ outside the basic plane. A length that is
-    /// too large does no harm to the last packet of an answer, so such a one is the last.
-    mutating func takePackets(for revision: EngineRevision) -> [PollingPacket] {
+    /// Revision 3 counts lengths in UTF-16 units, python-engineio 3 in characters; they differ outside the basic plane.
+    /// The last packet of a response tolerates a length that is too large, so such a packet ends the response.
+    mutating func dequeuePackets(for revision: EngineRevision) -> [PollingPacket] {
         var packets: [PollingPacket] = []
         for packet in queue.prefix(Self.packetsPerResponse) {
             packets.append(packet)
@@ -57,8 +57,8 @@ struct PollingTransport {
         return packets
     }
 
-    /// The waiting poll, which waits no more.
-    mutating func takePoll() -> PendingRequest? {
+    /// Returns the waiting poll and clears it.
+    mutating func dequeuePoll() -> PendingRequest? {
         defer { poll = nil }
         return poll
     }

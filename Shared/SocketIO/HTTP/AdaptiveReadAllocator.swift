@@ -1,8 +1,9 @@
 import NIOCore
 
-/// How much is read from a client at a time: little, unless it sends much, so that who only waits holds nearly nothing.
+/// A read buffer size that starts small and grows with the amount of data, so that idle clients use little memory.
 ///
-/// NIO keeps a channel's first buffer for ever. That one is small; each later one lives as long as what was read.
+/// NIO retains a channel's first buffer for the channel's lifetime, so it has 256 bytes. Later buffers are released
+/// with the data.
 struct AdaptiveReadAllocator: RecvByteBufferAllocator {
     private static let first = 256
     private static let least = 4_096
@@ -10,12 +11,12 @@ struct AdaptiveReadAllocator: RecvByteBufferAllocator {
 
     private var size = AdaptiveReadAllocator.first
 
-    /// Sets it, where the channel is one that reads from a socket.
+    /// Sets the allocator on a channel that reads from a socket.
     static func use(on channel: any Channel) {
-        // Channels without these options are those of tests; they have no buffers either.
+        // Embedded channels of tests lack these options and have no read buffers.
         guard let options = channel.syncOptions else { return }
         try? options.setOption(.recvAllocator, value: AdaptiveReadAllocator())
-        // One read an event: a loop's tick then has what all had to say.
+        // One read per event, so that a tick of the loop covers the data of all clients.
         try? options.setOption(.maxMessagesPerRead, value: 1)
     }
 
@@ -23,7 +24,7 @@ struct AdaptiveReadAllocator: RecvByteBufferAllocator {
         allocator.buffer(capacity: size)
     }
 
-    /// Nil keeps NIO from reusing a buffer, and with it from keeping a large one.
+    /// Nil prevents NIO from reusing a buffer, and thereby from retaining a large one.
     func nextBufferSize() -> Int? { nil }
 
     mutating func record(actualReadBytes: Int) -> Bool {

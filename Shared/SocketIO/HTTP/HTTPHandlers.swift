@@ -1,15 +1,15 @@
 public import NIOCore
 import NIOHTTP1
 
-/// What NIO has of HTTP/1 in a pipeline.
+/// NIO's HTTP/1 handlers in a pipeline.
 enum HTTPHandlers {
-    /// Adds what comes before a gate.
+    /// Adds the HTTP encoder and decoder.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = 16_384
         limits.maxHeaderListSize = 65_536
         limits.maxHeaderFieldCount = 200
-        // What a client sends behind its request to upgrade, before it is answered, is the WebSocket's.
+        // Data that the client sends after its upgrade request and before the response belongs to the WebSocket.
         let decoder = HTTPRequestDecoder(
             leftOverBytesStrategy: .forwardBytes,
             informationalResponseStrategy: .drop,
@@ -18,7 +18,7 @@ enum HTTPHandlers {
         try pipeline.addHandlers(HTTPResponseEncoder(), ByteToMessageHandler(decoder))
     }
 
-    /// Removes all of it, and the gates; the decoder last, since it passes on what it has read too much.
+    /// Removes the HTTP handlers and the gates; the decoder last, since it forwards its unread bytes on removal.
     static func remove(from pipeline: ChannelPipeline.SynchronousOperations) {
         remove(HTTPResponseEncoder.self, pipeline)
         remove(HTTPServerPipelineHandler.self, pipeline)
@@ -40,7 +40,11 @@ enum HTTPHandlers {
 }
 
 extension SocketIOGate {
-    /// Adds the HTTP/1 decoder and encoder, with bounds on a request's head.
+    /// Adds the HTTP/1 decoder and encoder to a channel; call it before adding a gate.
+    ///
+    /// A request head may have 200 fields of 16,384 bytes each, 65,536 bytes in all.
+    ///
+    /// - Throws: An error of NIO if the handlers cannot be added.
     public static func addHTTP(to channel: any Channel) throws {
         try HTTPHandlers.add(to: channel.pipeline.syncOperations)
     }

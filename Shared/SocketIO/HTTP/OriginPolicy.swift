@@ -1,11 +1,13 @@
 import NIOHTTP1
 
-/// Where browsers may come from, and what they are told about it (the Fetch standard's CORS protocol).
+/// The allowed origins of browser pages, and the response fields for them (the CORS protocol of the Fetch standard).
 struct OriginPolicy: Sendable {
     let allowed: AllowedOrigins
     let allowsCredentials: Bool
 
-    /// Whether a page may connect; CORS does not cover WebSockets, so they are refused here.
+    /// Returns whether the page may connect.
+    ///
+    /// CORS does not cover WebSockets, so the server refuses them.
     func allow(_ head: HTTPRequestHead) -> Bool {
         guard let origin = head.headers.first(name: "origin") else { return true }
         switch allowed {
@@ -17,7 +19,7 @@ struct OriginPolicy: Sendable {
         }
     }
 
-    /// What every answer says, errors too.
+    /// Adds the CORS fields of every response, including errors.
     func addFields(to headers: inout HTTPHeaders, for head: HTTPRequestHead) {
         if allowed == .same { return }
         headers.add(name: "Vary", value: "Origin")
@@ -27,12 +29,12 @@ struct OriginPolicy: Sendable {
         if allowsCredentials, origin != nil { headers.add(name: "Access-Control-Allow-Credentials", value: "true") }
     }
 
-    /// What the answer to OPTIONS says besides.
+    /// Adds the CORS fields of the response to OPTIONS.
     func addPreflightFields(to headers: inout HTTPHeaders, for head: HTTPRequestHead) {
         guard allowed != .same, allow(head) else { return }
         headers.add(name: "Access-Control-Allow-Methods", value: "GET,HEAD,PUT,PATCH,POST,DELETE")
-        let asked = head.headers["access-control-request-headers"]
-        guard !asked.isEmpty else { return }
-        headers.add(name: "Access-Control-Allow-Headers", value: asked.joined(separator: ","))
+        let requested = head.headers["access-control-request-headers"]
+        guard !requested.isEmpty else { return }
+        headers.add(name: "Access-Control-Allow-Headers", value: requested.joined(separator: ","))
     }
 }

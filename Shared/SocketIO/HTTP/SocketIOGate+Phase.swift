@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// How far a connection is with its requests.
+/// The request state of an HTTP connection.
 extension SocketIOGate {
-    /// One of our requests.
+    /// A request under the server's path.
     struct Incoming {
         let head: HTTPRequestHead
         var body = ByteBuffer()
@@ -13,7 +13,7 @@ extension SocketIOGate {
     }
 
     enum Action {
-        case answer(EngineResponse)
+        case respond(EngineResponse)
         case preflight
         case open(EngineRequest)
         case poll(EngineConnection)
@@ -24,15 +24,15 @@ extension SocketIOGate {
     enum Phase {
         /// Between two requests.
         case idle
-        /// A request that goes through comes in.
+        /// Forwarding a request of another path to the next handler.
         case passing
-        /// One of ours comes in.
+        /// Receiving a Socket.IO request.
         case receiving(Incoming)
-        /// One of ours is here and waits for its answer.
+        /// A Socket.IO request was received completely and waits for its response.
         case waiting(PendingRequest, EngineConnection, HTTPRequestHead)
-        /// It was answered before it was here; the rest is thrown away, and the connection ends.
+        /// The response was sent before the whole request arrived; the rest is discarded and the connection closes.
         case discarding
-        /// Nothing of HTTP comes any more.
+        /// HTTP has ended on this connection.
         case over
     }
 }

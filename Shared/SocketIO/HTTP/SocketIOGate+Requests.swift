@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// What is done about a request of ours.
+/// Handling of Socket.IO requests.
 extension SocketIOGate {
     func begin(_ head: HTTPRequestHead) {
-        expect(core.configuration.limits.requestTimeout)
+        setTimeout(core.configuration.limits.requestTimeout)
         let action = action(for: head)
         let limit = if case .post(let connection) = action { connection.maxPayload } else { 0 }
         phase = .receiving(Incoming(head: head, limit: limit, action: action))
@@ -16,7 +16,7 @@ extension SocketIOGate {
         }
     }
 
-    /// False if there is no memory left for large messages.
+    /// Reserves memory for a large message; false if there is none.
     private func reserve(_ length: Int) -> Bool {
         guard length > PayloadLedger.small, case .receiving(var incoming) = phase else { return true }
         let lease = incoming.lease ?? PayloadLease(core.payloads)
@@ -32,7 +32,7 @@ extension SocketIOGate {
         let length = incoming.body.readableBytes + bytes.readableBytes
         guard length <= incoming.limit else { return tooLarge(incoming.head) }
         guard reserve(length) else { return refuse(.serviceUnavailable, incoming.head) }
-        // The phase must not hold the body while it grows, else each part would copy it.
+        // The phase must not hold a reference to the body while it grows, else each part would copy it.
         phase = .idle
         incoming.body.writeImmutableBuffer(bytes)
         phase = .receiving(incoming)
@@ -40,10 +40,10 @@ extension SocketIOGate {
 
     private func tooLarge(_ head: HTTPRequestHead) {
         guard case .receiving(let incoming) = phase else { return }
-        if case .answer(var answer) = incoming.action {
+        if case .respond(var response) = incoming.action {
             phase = .discarding
-            answer.isLast = true
-            respond(answer, to: head)
+            response.isLast = true
+            respond(response, to: head)
         } else if case .post = incoming.action {
             refuse(.payloadTooLarge, head)
         } else {
@@ -52,7 +52,7 @@ extension SocketIOGate {
         }
     }
 
-    /// A body that nobody wants is read to its end all the same, else the client might not see the answer.
+    /// Refuses a request, but reads its body to the end, else the client might not receive the response.
     private func refuse(_ status: HTTPResponseStatus, _ head: HTTPRequestHead) {
         phase = .discarding
         respond(.status(status, isLast: true), to: head)
@@ -65,8 +65,8 @@ extension SocketIOGate {
             guard origins.allow(head) else { throw .forbidden }
             return try action(for: request)
         } catch {
-            let isUpgrade = WebSocketHandshake.isAsked(head)
-            return .answer(isUpgrade ? .refusedUpgrade(error) : .error(error))
+            let isUpgrade = WebSocketHandshake.isRequested(head)
+            return .respond(isUpgrade ? .refusedUpgrade(error) : .error(error))
         }
     }
 
@@ -78,7 +78,7 @@ extension SocketIOGate {
         }
         guard let connection = core.connection(session) else { throw .unknownSession }
         if request.isWebSocket {
-            guard WebSocketHandshake.isAsked(request.head) else { throw .badRequest }
+            guard WebSocketHandshake.isRequested(request.head) else { throw .badRequest }
             return .webSocket(request, connection)
         }
         switch request.head.method {
@@ -91,8 +91,8 @@ extension SocketIOGate {
     func perform(_ incoming: Incoming) {
         phase = .idle
         switch incoming.action {
-        case .answer(let answer):
-            respond(answer, to: incoming.head)
+        case .respond(let response):
+            respond(response, to: incoming.head)
         case .preflight:
             var fields = HTTPHeaders()
             origins.addPreflightFields(to: &fields, for: incoming.head)
@@ -144,16 +144,16 @@ extension SocketIOGate {
 
     // MARK: WebSockets
 
-    private func becomeWebSocket(_ request: EngineRequest, _ known: EngineConnection?) {
+    private func becomeWebSocket(_ request: EngineRequest, _ existing: EngineConnection?) {
         guard let context else { return }
-        guard let fields = WebSocketHandshake.answer(request.head) else {
-            var answer = EngineResponse.refusedUpgrade(.badRequest)
+        guard let fields = WebSocketHandshake.responseFields(request.head) else {
+            var response = EngineResponse.refusedUpgrade(.badRequest)
             let isOtherVersion = request.head.headers["sec-websocket-version"] != ["13"]
-            if isOtherVersion { answer.status = .upgradeRequired }
-            return respond(answer, to: request.head, adding: isOtherVersion ? ["Sec-WebSocket-Version": "13"] : [:])
+            if isOtherVersion { response.status = .upgradeRequired }
+            return respond(response, to: request.head, adding: isOtherVersion ? ["Sec-WebSocket-Version": "13"] : [:])
         }
-        let connection = known ?? makeConnection(request, context)
-        if known == nil, let refusal = core.add(connection) {
+        let connection = existing ?? makeConnection(request, context)
+        if existing == nil, let refusal = core.add(connection) {
             return respond(.status(refusal, isLast: true), to: request.head)
         }
         let webSocket = WebSocketHandler(connection: connection, eventLoop: context.eventLoop)
@@ -161,19 +161,19 @@ extension SocketIOGate {
             try change(context, to: webSocket, fields)
         } catch {
             context.close(promise: nil)
-            if known == nil { connection.forget() }
+            if existing == nil { connection.forget() }
             return
         }
-        if known == nil {
+        if existing == nil {
             connection.webSocket = webSocket
             connection.loop.perform { connection.start() }
         } else {
-            // A second WebSocket of a session that has one is closed; the session goes on.
+            // A second WebSocket of a session is closed; the session continues.
             connection.loop.perform { if !connection.beginProbe(webSocket) { webSocket.finish() } }
         }
     }
 
-    /// Says 101 and replaces all of HTTP in the pipeline.
+    /// Sends status 101 and replaces the HTTP handlers of the pipeline.
     private func change(
         _ context: ChannelHandlerContext,
         to webSocket: WebSocketHandler,

@@ -1,50 +1,49 @@
 import NIOCore
 import NIOHTTP1
 
-/// What is answered to a request of ours, and what becomes of a connection on which nothing comes.
+/// Responses, and the timeouts of a connection.
 extension SocketIOGate {
-    /// The answer to a request that waited.
-    func answer(_ exchange: PendingRequest, _ answer: EngineResponse) {
+    /// Sends the response to a waiting request.
+    func complete(_ exchange: PendingRequest, with response: EngineResponse) {
         guard case .waiting(let waiting, _, let head) = phase, waiting === exchange else { return }
         phase = .idle
-        respond(answer, to: head)
-        takeHeld()
+        respond(response, to: head)
+        processHeld()
     }
 
-    /// Writes an answer.
-    func respond(_ answer: EngineResponse, to head: HTTPRequestHead, adding fields: HTTPHeaders = [:]) {
+    func respond(_ response: EngineResponse, to head: HTTPRequestHead, adding fields: HTTPHeaders = [:]) {
         guard let context else { return }
-        let isLast = answer.isLast || isQuiescing || !head.isKeepAlive
+        let isLast = response.isLast || isQuiescing || !head.isKeepAlive
         var headers = fields
         origins.addFields(to: &headers, for: head)
-        if let type = answer.contentType { headers.add(name: "Content-Type", value: type) }
-        if answer.status != .noContent {
-            headers.add(name: "Content-Length", value: String(answer.body.readableBytes))
+        if let type = response.contentType { headers.add(name: "Content-Type", value: type) }
+        if response.status != .noContent {
+            headers.add(name: "Content-Length", value: String(response.body.readableBytes))
             headers.add(name: "Cache-Control", value: "no-store")
         }
         if isLast { headers.add(name: "Connection", value: "close") }
-        let version = HTTPResponseHead(version: head.version, status: answer.status, headers: headers)
+        let version = HTTPResponseHead(version: head.version, status: response.status, headers: headers)
         context.write(wrapOutboundOut(.head(version)), promise: nil)
-        if answer.body.readableBytes > 0, head.method != .HEAD {
-            context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
+        if response.body.readableBytes > 0, head.method != .HEAD {
+            context.write(wrapOutboundOut(.body(.byteBuffer(response.body))), promise: nil)
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         switch phase {
         case .idle where isLast: context.close(promise: nil)
-        case .idle where !hasNext: expect(core.configuration.limits.idleTimeout)
+        case .idle where !hasNext: setTimeout(core.configuration.limits.idleTimeout)
         default: break
         }
     }
 
-    /// It is a WebSocket now.
+    /// Ends HTTP on the connection after the upgrade.
     func becameWebSocket() {
         phase = .over
-        expect(nil)
+        setTimeout(nil)
         if !hasNext { used?(.webSocket) }
     }
 
-    /// Closes the connection unless something comes in time.
-    func expect(_ timeout: Duration?) {
+    /// Closes the connection after the timeout; nil cancels it.
+    func setTimeout(_ timeout: Duration?) {
         timer?.cancel()
         timer = nil
         guard let timeout, let context else { return }

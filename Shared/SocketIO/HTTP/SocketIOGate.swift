@@ -1,15 +1,15 @@
 public import NIOCore
 public import NIOHTTP1
 
-/// Answers the requests of Socket.IO in the pipeline of an HTTP/1 server and lets all others through.
+/// A channel handler that answers Socket.IO requests in an HTTP/1 pipeline and forwards all others.
 ///
-/// It belongs right behind the HTTP/1 decoder and encoder, before any `HTTPServerPipelineHandler`: it keeps the order of
-/// answers itself, since it must go on reading while a poll waits, to see that a client has gone. A keep-alive
-/// connection may mix requests for both sides.
+/// Add it directly after the HTTP/1 decoder and encoder, before any `HTTPServerPipelineHandler`. The gate keeps the
+/// order of responses itself, since it must read while a poll waits, to detect a client that disconnects. A keep-alive
+/// connection may mix both kinds of requests.
 ///
-/// When a connection becomes a WebSocket, everything of HTTP before it is removed. Handlers behind it stay, but hear of
-/// nothing but the end, so a server had better not put them there before they are needed: `next` is called once, before
-/// the first request that goes through.
+/// When a connection becomes a WebSocket, the gate removes the HTTP handlers before it. Handlers after the gate stay
+/// and receive only the channel's closing. Therefore add them in `next`, which the gate calls once, before it forwards
+/// the first request.
 ///
 /// ```swift
 /// try SocketIOGate.addHTTP(to: channel)
@@ -19,19 +19,19 @@ public import NIOHTTP1
 /// try channel.pipeline.syncOperations.addHandler(gate)
 /// ```
 ///
-/// Until the first request that goes through, the gate sees to it that requests come in within
-/// ``SocketIOLimits/requestTimeout``, and that nobody is idle for longer than ``SocketIOLimits/idleTimeout``.
+/// Until the first forwarded request, the gate closes connections that exceed ``SocketIOLimits/requestTimeout`` or
+/// ``SocketIOLimits/idleTimeout``.
 public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     public typealias InboundIn = HTTPServerRequestPart
     public typealias InboundOut = HTTPServerRequestPart
     public typealias OutboundIn = HTTPServerResponsePart
     public typealias OutboundOut = HTTPServerResponsePart
 
-    /// What a connection turned out to be.
+    /// The kind of traffic on a connection.
     public enum Use: Hashable, Sendable {
-        /// A request went through: `next` was called.
+        /// The gate forwarded a request and called `next`.
         case other
-        /// It is a WebSocket, and nobody else's any more.
+        /// The connection became a WebSocket and carries nothing else.
         case webSocket
     }
 
@@ -44,18 +44,20 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     var context: ChannelHandlerContext?
     var phase = Phase.idle
     var hasNext = false
-    /// How many requests that went through have not been answered yet.
+    /// The number of forwarded requests without a response yet.
     private var unanswered = 0
-    /// What has to wait until an answer is out.
+    /// Request parts that wait until the current response is sent.
     private var held = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 0)
     private var isReadPending = false
     var isQuiescing = false
     var timer: Scheduled<Void>?
 
+    /// Creates a handler for one channel.
+    ///
     /// - Parameters:
-    ///   - server: whose requests are answered.
-    ///   - next: puts the handlers of all other requests behind this one.
-    ///   - used: called once when it is known what the connection is for; not at all for one that closes before.
+    ///   - server: The server that answers the requests under its path.
+    ///   - next: Adds the handlers for all other requests after the gate. If it throws, the gate closes the connection.
+    ///   - used: Called once when the connection's kind is known; never for a connection that closes before.
     public convenience init(
         _ server: SocketIOServer,
         next: @escaping @Sendable (any Channel) throws -> Void,
@@ -64,7 +66,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         self.init(server.core, server.handler, next: next, used: used)
     }
 
-    /// The same for an ``EngineServer``.
+    /// Creates a handler for one channel of an ``EngineServer``; the parameters are the same.
     public convenience init(
         _ server: EngineServer,
         next: @escaping @Sendable (any Channel) throws -> Void,
@@ -89,21 +91,21 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         )
     }
 
-    // MARK: Coming and going
+    // MARK: Lifecycle
 
     public func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         AdaptiveReadAllocator.use(on: context.channel)
-        if context.channel.isActive { expect(core.configuration.limits.requestTimeout) }
+        if context.channel.isActive { setTimeout(core.configuration.limits.requestTimeout) }
     }
 
     public func handlerRemoved(context: ChannelHandlerContext) {
-        expect(nil)
+        setTimeout(nil)
         self.context = nil
     }
 
     public func channelActive(context: ChannelHandlerContext) {
-        expect(core.configuration.limits.requestTimeout)
+        setTimeout(core.configuration.limits.requestTimeout)
         context.fireChannelActive()
     }
 
@@ -111,11 +113,11 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         abandon()
         phase = .over
         held.removeAll()
-        expect(nil)
+        setTimeout(nil)
         context.fireChannelInactive()
     }
 
-    /// The client has gone, or nearly so.
+    /// Notifies the session that the client of a waiting request has disconnected.
     private func abandon() {
         guard case .waiting(let exchange, let connection, _) = phase else { return }
         phase = .over
@@ -125,7 +127,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     public func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed where !hasNext:
-            // Nobody else is there to close what will not be asked anything more.
+            // The gate must close the connection itself when no other handler was added.
             abandon()
             context.close(promise: nil)
         case ChannelEvent.inputClosed:
@@ -163,7 +165,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         if !held.isEmpty || mustWait(part) {
             held.append(part)
         } else {
-            take(part, context)
+            process(part, context)
         }
     }
 
@@ -178,10 +180,10 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func isOurs(_ head: HTTPRequestHead) -> Bool {
-        EngineRequest.isMeant(head.uri, path: core.configuration.path)
+        EngineRequest.matches(head.uri, path: core.configuration.path)
     }
 
-    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    private func process(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch (phase, part) {
         case (.idle, .head(let head)):
             if isOurs(head) {
@@ -195,7 +197,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         case (.receiving, .body(let bytes)):
             receive(bytes)
         case (.receiving(let incoming), .end):
-            expect(nil)
+            setTimeout(nil)
             perform(incoming)
         case (.discarding, .end):
             context.close(promise: nil)
@@ -207,7 +209,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
     private func pass(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         if !hasNext {
             hasNext = true
-            expect(nil)
+            setTimeout(nil)
             do { try next(context.channel) } catch { return context.close(promise: nil) }
             used?(.other)
         }
@@ -216,7 +218,7 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    /// Nothing is read while something is held, so that only what one read brought is.
+    /// Reads nothing while parts are held, so that at most the data of one read is held.
     public func read(context: ChannelHandlerContext) {
         if held.isEmpty {
             context.read()
@@ -225,24 +227,24 @@ public final class SocketIOGate: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let part = unwrapOutboundIn(data)
         context.write(data, promise: promise)
         guard case .end = part else { return }
         unanswered -= 1
-        takeHeld()
+        processHeld()
     }
 
-    /// What waited for an answer to be out.
-    func takeHeld() {
+    /// Processes the parts that waited for a response.
+    func processHeld() {
         let wasHeld = held.count
         while let context, let part = held.first, !mustWait(part) {
             held.removeFirst()
-            take(part, context)
+            process(part, context)
         }
-        // What is behind hands on what it has read when a read is complete; the one that brought this was long ago.
+        // Later handlers flush when a read completes, and the read that delivered these parts completed long ago.
         if held.count < wasHeld { context?.fireChannelReadComplete() }
         guard held.isEmpty, isReadPending else { return }
         isReadPending = false

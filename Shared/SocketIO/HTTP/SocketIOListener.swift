@@ -2,7 +2,7 @@ public import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A stand-alone HTTP server for Socket.IO and nothing else: any other path is answered 404.
+/// A stand-alone HTTP server for Socket.IO; requests for other paths receive 404.
 public final class SocketIOListener: Sendable {
     private let channel: any Channel
     private let server: SocketIOServer
@@ -14,19 +14,19 @@ public final class SocketIOListener: Sendable {
         self.engine = engine
     }
 
-    /// Where it listens.
+    /// The bound address; nil after closing.
     public var address: SocketAddress? { channel.localAddress }
 
-    /// Listens.
+    /// Binds the address and starts accepting connections.
     ///
     /// - Parameters:
-    ///   - server: whose requests are answered.
-    ///   - engine: an ``EngineServer`` at another path.
-    ///   - host: the address to listen on.
-    ///   - port: 0 for any that is free.
-    ///   - group: whose event loops the connections live on.
-    /// - Returns: what listens, until it is closed.
-    /// - Throws: if the address is not to be had.
+    ///   - server: The server that answers the requests.
+    ///   - engine: An ``EngineServer`` at another path.
+    ///   - host: The address to bind.
+    ///   - port: The port; 0 selects a free one.
+    ///   - group: The event loops of the connections.
+    /// - Returns: The running listener.
+    /// - Throws: An I/O error if the address cannot be bound.
     public static func start(
         _ server: SocketIOServer,
         engine: EngineServer? = nil,
@@ -57,21 +57,21 @@ public final class SocketIOListener: Sendable {
         try channel.pipeline.syncOperations.addHandler(gate)
     }
 
-    /// Accepts nobody any more and closes the connections there are.
+    /// Stops accepting connections and closes the existing ones.
     public func close() async {
-        // It may be closed already, which is what is wanted.
+        // Closing an already closed channel throws; the result is the same.
         try? await channel.close()
         await server.close()
         await engine?.close()
     }
 
-    /// Waits until it is closed.
+    /// Waits until the listener is closed.
     public func closed() async throws {
         try await channel.closeFuture.get()
     }
 }
 
-/// The answer to whatever is not Socket.IO's.
+/// Answers all other requests with 404.
 private final class NotFound: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// A packet of Socket.IO as a client sends it.
+/// A Socket.IO packet received from a client.
 struct IncomingPacket {
     enum Content {
-        /// With the JSON object that came along, if any.
+        /// `auth` is the packet's JSON object, if it has one.
         case connect(auth: ByteBuffer?)
         case disconnect
         case event(name: String, arguments: ByteBuffer)
@@ -12,21 +12,21 @@ struct IncomingPacket {
 
     /// Nil for `/`.
     let namespace: String?
-    /// With which a revision 4 client names its namespace: `/admin?token=1`.
+    /// The query that revision 3 clients append to a namespace: `/admin?token=1`.
     let query: String?
     let id: UInt64?
     let attachments: Int
     let content: Content
 
-    /// Names that only the library itself may say.
+    /// Event names reserved by the Socket.IO library.
     private static let reserved: Set<String> = [
         "connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener",
     ]
 
-    /// The most bytes of JSON that the name of an event may have.
+    /// The largest size of an event name in bytes of JSON.
     private static let longestName = 1_024
 
-    /// Reads `<type>[<attachments>-][<namespace>,][<id>][<json>]`.
+    /// Parses `<type>[<attachments>-][<namespace>,][<id>][<json>]`.
     init(_ text: ByteBuffer, limits: SocketIOLimits) throws(ParseFault) {
         let parsed = text.withUnsafeReadableBytes { bytes in
             Result { () throws(ParseFault) in try Fields(bytes, text: text, limits: limits) }
@@ -43,7 +43,7 @@ struct IncomingPacket {
         content = fields.content
     }
 
-    /// What stands before the JSON.
+    /// The parsed parts of a packet.
     private struct Fields {
         var namespace: String?
         var query: String?
@@ -90,7 +90,7 @@ struct IncomingPacket {
             query = halves.count == 2 ? String(halves[1]) : nil
         }
 
-        /// Digits, if there are any.
+        /// Reads a run of digits; nil if there is none.
         private static func number(
             _ bytes: UnsafeRawBufferPointer,
             _ index: inout Int,
@@ -108,7 +108,7 @@ struct IncomingPacket {
         }
     }
 
-    /// The JSON of a packet.
+    /// Reads the JSON part of a packet.
     private struct JSONReader {
         let bytes: UnsafeRawBufferPointer
         let text: ByteBuffer
@@ -138,18 +138,18 @@ struct IncomingPacket {
 
         func event() throws(ParseFault) -> Content {
             var scanner = scanner
-            guard scanner.take("[") else { throw ParseFault() }
+            guard scanner.accept("[") else { throw ParseFault() }
             scanner.skipSpace()
             let name = try eventName(&scanner)
             scanner.skipSpace()
-            if scanner.take(",") { return .event(name: name, arguments: try rest(&scanner)) }
+            if scanner.accept(",") { return .event(name: name, arguments: try rest(&scanner)) }
             try end(&scanner)
             return .event(name: name, arguments: ByteBuffer())
         }
 
         func array() throws(ParseFault) -> ByteBuffer {
             var scanner = scanner
-            guard scanner.take("[") else { throw ParseFault() }
+            guard scanner.accept("[") else { throw ParseFault() }
             scanner.skipSpace()
             if scanner.next == UInt8(ascii: "]") {
                 try end(&scanner)
@@ -162,7 +162,7 @@ struct IncomingPacket {
             let start = scanner.index
             if scanner.next == UInt8(ascii: "\"") {
                 let hasEscapes = try scanner.skipString()
-                // Looking a name up may take the square of the combining marks in it.
+                // Comparing names takes quadratic time in the number of consecutive combining marks.
                 guard scanner.index - start <= IncomingPacket.longestName else { throw ParseFault() }
                 let name = JSONStringCoder.decode(bytes[start..<scanner.index], hasEscapes: hasEscapes)
                 guard !IncomingPacket.reserved.contains(name) else { throw ParseFault() }
@@ -173,7 +173,7 @@ struct IncomingPacket {
             return String(decoding: bytes[start..<scanner.index], as: UTF8.self)
         }
 
-        /// The values up to the bracket that ends everything.
+        /// Reads the remaining values up to the closing bracket.
         private func rest(_ scanner: inout JSONScanner) throws(ParseFault) -> ByteBuffer {
             scanner.skipSpace()
             let start = scanner.index
@@ -183,13 +183,13 @@ struct IncomingPacket {
                 try scanner.skipValue()
                 last = scanner.index
                 scanner.skipSpace()
-            } while scanner.take(",")
+            } while scanner.accept(",")
             try end(&scanner)
             return slice(start..<last)
         }
 
         private func end(_ scanner: inout JSONScanner) throws(ParseFault) {
-            guard scanner.take("]") else { throw ParseFault() }
+            guard scanner.accept("]") else { throw ParseFault() }
             scanner.skipSpace()
             guard scanner.isAtEnd else { throw ParseFault() }
         }

@@ -1,16 +1,16 @@
 import NIOCore
 
-/// Why text is not taken as a packet.
+/// The error of text that is not a valid packet.
 struct ParseFault: Error, Hashable {}
 
-/// Reads JSON (RFC 8259) without making anything of it: whether it is well-formed, and where its parts are.
+/// A scanner that validates JSON (RFC 8259) and locates its values without decoding them.
 struct JSONScanner {
     private let bytes: UnsafeRawBufferPointer
     private(set) var index: Int
     private var depth: Int
-    /// How many more values there may be.
+    /// The number of values that may still follow.
     private var values: Int
-    /// How many attachments placeholders may refer to; nil where an object that looks like one means nothing.
+    /// The number of attachments that placeholders may refer to; nil if placeholders have no meaning.
     private let attachments: Int?
 
     init(
@@ -32,14 +32,14 @@ struct JSONScanner {
 
     mutating func skipSpace() {
         while index < bytes.count, bytes[index] == 0x20 || (0x09...0x0d).contains(bytes[index]) {
-            // Of 09 to 0d only tab, line feed and carriage return are space in JSON.
+            // In the range 09 to 0d, only tab, line feed and carriage return are whitespace in JSON.
             if bytes[index] == 0x0b || bytes[index] == 0x0c { return }
             index += 1
         }
     }
 
-    /// Steps over that byte, if it is next.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    /// Skips the character if it is next; returns whether it was.
+    mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         index += 1
         return true
@@ -68,10 +68,10 @@ struct JSONScanner {
         index = end
     }
 
-    /// Tells whether the string has escapes.
+    /// Skips a string; returns whether it contains escapes.
     @discardableResult
     mutating func skipString() throws(ParseFault) -> Bool {
-        guard take("\"") else { throw ParseFault() }
+        guard accept("\"") else { throw ParseFault() }
         var hasEscapes = false
         while index < bytes.count {
             skipPlain()
@@ -87,14 +87,14 @@ struct JSONScanner {
         throw ParseFault()
     }
 
-    /// Steps over what needs no look, eight bytes at a time: a file in base64 has millions.
+    /// Skips ordinary characters, eight bytes at a time: an attachment in base64 has millions of them.
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         while index + 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let quotes = word ^ (ones &* 0x22)
             let slashes = word ^ (ones &* 0x5C)
-            // The highest bit of a byte is set here where it is a quote, a backslash or a control character.
+            // The highest bit of a byte is set if the byte is a quote, a backslash or a control character.
             let found =
                 ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word)
             if found & (ones &* 0x80) != 0 { return }
@@ -119,11 +119,11 @@ struct JSONScanner {
     }
 
     private mutating func skipNumber() throws(ParseFault) {
-        _ = take("-")
-        if !take("0") { try skipDigits() }
-        if take(".") { try skipDigits() }
-        if take("e") || take("E") {
-            if !take("+") { _ = take("-") }
+        _ = accept("-")
+        if !accept("0") { try skipDigits() }
+        if accept(".") { try skipDigits() }
+        if accept("e") || accept("E") {
+            if !accept("+") { _ = accept("-") }
             try skipDigits()
         }
     }
@@ -138,13 +138,13 @@ struct JSONScanner {
         try enter()
         index += 1
         skipSpace()
-        if !take("]") {
+        if !accept("]") {
             repeat {
                 skipSpace()
                 try skipValue()
                 skipSpace()
-            } while take(",")
-            guard take("]") else { throw ParseFault() }
+            } while accept(",")
+            guard accept("]") else { throw ParseFault() }
         }
         depth += 1
     }
@@ -154,23 +154,23 @@ struct JSONScanner {
         index += 1
         var placeholder = Placeholder()
         skipSpace()
-        if !take("}") {
+        if !accept("}") {
             repeat {
                 skipSpace()
                 let key = index
                 try skipString()
                 let keyEnd = index
                 skipSpace()
-                guard take(":") else { throw ParseFault() }
+                guard accept(":") else { throw ParseFault() }
                 skipSpace()
                 let value = index
                 try skipValue()
                 if attachments != nil { placeholder.note(bytes[key..<keyEnd], bytes[value..<index]) }
                 skipSpace()
-            } while take(",")
-            guard take("}") else { throw ParseFault() }
+            } while accept(",")
+            guard accept("}") else { throw ParseFault() }
         }
-        if let attachments, placeholder.isOne, !placeholder.refers(toOneOf: attachments) { throw ParseFault() }
+        if let attachments, placeholder.isPlaceholder, !placeholder.refers(toOneOf: attachments) { throw ParseFault() }
         depth += 1
     }
 
@@ -180,16 +180,16 @@ struct JSONScanner {
     }
 }
 
-/// An object that may stand for an attachment: `{"_placeholder":true,"num":0}`.
+/// An object that may represent an attachment: `{"_placeholder":true,"num":0}`.
 private struct Placeholder {
-    private(set) var isOne = false
+    private(set) var isPlaceholder = false
     private var number: Int?
 
     mutating func note(_ key: Slice<UnsafeRawBufferPointer>, _ value: Slice<UnsafeRawBufferPointer>) {
         if key.elementsEqual("\"_placeholder\"".utf8) {
-            isOne = value.elementsEqual("true".utf8)
+            isPlaceholder = value.elementsEqual("true".utf8)
         } else if key.elementsEqual("\"num\"".utf8) {
-            // A longer value is no number of an attachment, and may hold all of the packet.
+            // A longer value cannot be an attachment number; decoding it could copy the whole packet.
             number = value.count <= 20 ? Int(String(decoding: value, as: UTF8.self)) : nil
         }
     }
@@ -210,10 +210,10 @@ func hexadecimal(_ byte: UInt8) -> UInt16? {
     }
 }
 
-// MARK: What has been checked before
+// MARK: JSON that was validated before
 
 extension JSONScanner {
-    /// How many values with commas between them there are.
+    /// Returns the number of comma-separated values.
     static func count(_ json: ByteBuffer) -> Int {
         var count = 0
         eachElement(json) { _ in
@@ -223,19 +223,19 @@ extension JSONScanner {
         return count
     }
 
-    /// One of the values with commas between them.
-    static func element(_ wanted: Int, of json: ByteBuffer) -> ByteBuffer? {
+    /// Returns the comma-separated value at an index, or nil after the last.
+    static func element(_ index: Int, of json: ByteBuffer) -> ByteBuffer? {
         var found: ByteBuffer?
-        var place = 0
+        var current = 0
         eachElement(json) { range in
-            if place == wanted { found = json.getSlice(at: json.readerIndex + range.lowerBound, length: range.count) }
-            place += 1
+            if current == index { found = json.getSlice(at: json.readerIndex + range.lowerBound, length: range.count) }
+            current += 1
             return found == nil
         }
         return found
     }
 
-    /// Stops where the JSON is not well-formed, or when the body says so.
+    /// Calls `body` for each value until it returns false or the JSON is malformed.
     private static func eachElement(_ json: ByteBuffer, _ body: (Range<Int>) -> Bool) {
         json.withUnsafeReadableBytes { bytes in
             var scanner = JSONScanner(bytes)
@@ -245,7 +245,7 @@ extension JSONScanner {
                 do { try scanner.skipValue() } catch { return }
                 guard body(start..<scanner.index) else { return }
                 scanner.skipSpace()
-            } while scanner.take(",")
+            } while scanner.accept(",")
         }
     }
 }

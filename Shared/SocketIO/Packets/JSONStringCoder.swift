@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Strings between Swift and JSON.
+/// Decoding and encoding of JSON strings.
 enum JSONStringCoder {
-    /// What a well-formed string in quotes says.
+    /// Decodes a well-formed quoted string.
     static func decode(_ bytes: Slice<UnsafeRawBufferPointer>, hasEscapes: Bool) -> String {
         let inner = bytes.dropFirst().dropLast()
         guard hasEscapes else { return String(decoding: inner, as: UTF8.self) }
         var units: [UInt16] = []
         var text = ""
         var rest = inner
-        // Escapes are UTF-16, and two of them may be one character: they are gathered before they are decoded.
+        // Escapes are UTF-16 units, and a surrogate pair has two: they are collected before decoding.
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "\\"), let escape = rest.popFirst() {
                 units.append(unit(escape, &rest))
@@ -39,7 +39,7 @@ enum JSONStringCoder {
         }
     }
 
-    /// Writes a string in quotes.
+    /// Writes a quoted string.
     static func write(_ text: String, into buffer: inout ByteBuffer) {
         buffer.writeInteger(UInt8(ascii: "\""))
         if text.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {

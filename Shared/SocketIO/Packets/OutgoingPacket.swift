@@ -1,8 +1,8 @@
 import NIOCore
 
-/// A message to clients, made once for all of them: text in three parts, binary behind it.
+/// A packet to one or more clients, encoded once: text in three parts, then attachments.
 struct OutgoingPacket: Sendable {
-    /// Empty for a message that is binary alone.
+    /// Empty for a binary Engine.IO message.
     private let head: ByteBuffer
     private let json: ByteBuffer
     private let tail: ByteBuffer
@@ -13,7 +13,7 @@ struct OutgoingPacket: Sendable {
 
     private static let bracket = ByteBuffer(string: "]")
 
-    /// A packet of Engine.IO as it is, its type before it.
+    /// Creates an Engine.IO packet from text that begins with the packet type.
     init(_ text: StaticString) {
         self.init(text: ByteBuffer(staticString: text))
     }
@@ -39,7 +39,6 @@ struct OutgoingPacket: Sendable {
         tail = ByteBuffer()
     }
 
-    /// An event.
     init(
         event: String,
         _ arguments: SocketArguments,
@@ -86,7 +85,7 @@ struct OutgoingPacket: Sendable {
         return head
     }
 
-    /// The text, whole.
+    /// The concatenated text.
     var text: ByteBuffer {
         guard json.readableBytes + tail.readableBytes > 0 else { return head }
         var text = ByteBuffer()
@@ -95,7 +94,7 @@ struct OutgoingPacket: Sendable {
         return text
     }
 
-    /// The text as a frame of a WebSocket.
+    /// Writes the text as a WebSocket frame.
     func writeTextFrame(into buffer: inout ByteBuffer) {
         buffer.reserveCapacity(minimumWritableBytes: textLength + 10)
         buffer.writeFrameHeader(.text, length: textLength)

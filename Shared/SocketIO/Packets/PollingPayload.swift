@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One packet of a polling payload: text with its type before it, or the bytes of a binary message.
+/// A packet of a polling payload: text that begins with the packet type, or the bytes of a binary message.
 enum PollingPacket: Hashable, Sendable {
     case text(ByteBuffer)
     case binary(ByteBuffer)
@@ -12,7 +12,7 @@ enum PollingPacket: Hashable, Sendable {
         }
     }
 
-    /// Whether it is text with a character that UTF-16 needs two units for.
+    /// Whether the text contains a character that takes two UTF-16 units.
     var isBeyondBasicPlane: Bool {
         switch self {
         case .text(let text): text.readableBytesView.contains { $0 >= 0xf0 }
@@ -21,9 +21,9 @@ enum PollingPacket: Hashable, Sendable {
     }
 }
 
-/// Puts packets into the body of an answer.
+/// The encoding of packets as the body of a response.
 enum PollingPayload {
-    /// The body, and whether it is binary.
+    /// Encodes packets; also returns whether the body is binary.
     static func encode(
         _ packets: [PollingPacket],
         revision: EngineRevision,
@@ -38,11 +38,11 @@ enum PollingPayload {
         }
     }
 
-    /// Revision 4: `4hello\u{1e}bAQIDBA==`.
+    /// Encodes for revision 4: `4hello\u{1e}bAQIDBA==`.
     private static func separated(_ packets: [PollingPacket]) -> ByteBuffer {
         var body = ByteBuffer()
-        for (place, packet) in packets.enumerated() {
-            if place > 0 { body.writeInteger(UInt8(0x1e)) }
+        for (index, packet) in packets.enumerated() {
+            if index > 0 { body.writeInteger(UInt8(0x1e)) }
             switch packet {
             case .text(let text): body.writeImmutableBuffer(text)
             case .binary(let bytes):
@@ -53,7 +53,7 @@ enum PollingPayload {
         return body
     }
 
-    /// Revision 3: `6:4hello10:b4AQIDBA==`, counted in UTF-16.
+    /// Encodes as text for revision 3: `6:4hello10:b4AQIDBA==`, with lengths in UTF-16 units.
     private static func counted(_ packets: [PollingPacket]) -> ByteBuffer {
         var body = ByteBuffer()
         for packet in packets {
@@ -69,7 +69,8 @@ enum PollingPayload {
         return body
     }
 
-    /// Revision 3: a byte for the kind, the length in bytes digit by digit, ff, the packet.
+    /// Encodes as binary for revision 3: a byte for the kind, the decimal digits of the length in bytes, `ff`, the
+    /// packet.
     private static func binary(_ packets: [PollingPacket]) -> ByteBuffer {
         var body = ByteBuffer()
         for packet in packets {
@@ -94,15 +95,15 @@ enum PollingPayload {
     }
 }
 
-/// Takes packets out of the body of a POST, one at a time.
+/// A reader of the packets in a POST body.
 struct PollingPayloadReader {
     private var body: ByteBuffer
     private let revision: EngineRevision
     private let isBinary: Bool
-    /// How many more packets there may be: all of a body are taken in one go.
+    /// The number of packets that may still follow: a body's packets are handled without interruption.
     private var packets: Int
 
-    /// The body has to be well-formed UTF-8, unless it is binary.
+    /// Creates a reader; the body must be well-formed UTF-8 unless it is binary.
     init(_ body: ByteBuffer, revision: EngineRevision, isBinary: Bool, packets: Int = .max) {
         self.body = body
         self.revision = revision
@@ -110,7 +111,7 @@ struct PollingPayloadReader {
         self.packets = packets
     }
 
-    /// Nil at the end.
+    /// Returns the next packet, or nil at the end.
     mutating func next() throws(ParseFault) -> PollingPacket? {
         guard body.readableBytes > 0 else { return nil }
         guard packets > 0 else { throw ParseFault() }
@@ -126,7 +127,7 @@ struct PollingPayloadReader {
         guard let packet = body.readSlice(length: length ?? body.readableBytes) else { throw ParseFault() }
         if length != nil {
             body.moveReaderIndex(forwardBy: 1)
-            // Nothing behind a separator is an empty packet, which is none.
+            // An empty packet after a separator is invalid.
             guard body.readableBytes > 0 else { throw ParseFault() }
         }
         return try Self.text(packet, base64Mark: "b")
@@ -174,19 +175,20 @@ struct PollingPayloadReader {
     }
 }
 
-/// Lengths as JavaScript has them.
+/// String lengths in UTF-16 units, as in JavaScript.
 enum UTF16Length {
-    /// How many units well-formed UTF-8 has in UTF-16.
+    /// Returns the number of UTF-16 units of well-formed UTF-8.
     static func count(_ text: ByteBuffer) -> Int {
         text.readableBytesView.reduce(0) { $0 + units($1) }
     }
 
-    /// How many bytes the first so many units take; nil if there are fewer, or the last would be cut in two.
+    /// Returns the byte length of the first `units` UTF-16 units; nil if the text is shorter or a character would be
+    /// split.
     static func bytes(of units: Int, in text: ByteBuffer) -> Int? {
         var left = units
         var bytes = 0
         for byte in text.readableBytesView {
-            // Continuation bytes belong to the character before.
+            // Continuation bytes belong to the previous character.
             if left == 0 && byte & 0xc0 != 0x80 { return bytes }
             left -= Self.units(byte)
             if left < 0 { return nil }

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// What is said to one room in one tick: the frames, one behind the other.
+/// The frames for one room in one tick.
 struct RoomTick {
     let room: EventLoopRoom
-    /// Tells this one from others, on the sockets that have had a part of it.
+    /// Identifies the tick on sockets that already received a part of it.
     let serial: UInt64
     private(set) var frames = ByteBuffer()
 
@@ -12,30 +12,30 @@ struct RoomTick {
         self.serial = serial
     }
 
-    /// Tells how many bytes there are now.
-    mutating func append(_ packet: OutgoingPacket, excluding left: [Socket]) -> Int {
+    /// Appends a packet's frame; returns the size of all frames in bytes.
+    mutating func append(_ packet: OutgoingPacket, excluding excluded: [Socket]) -> Int {
         packet.writeTextFrame(into: &frames)
-        for socket in left { socket.skip(to: self) }
+        for socket in excluded { socket.skip(to: self) }
         return frames.readableBytes
     }
 }
 
-/// Rooms. An event is put into frames once; the frames of a tick go to each member as one buffer.
+/// Broadcasts to rooms. An event is encoded once; each member receives the frames of a tick as one buffer.
 ///
-/// Order among all that is said to one socket is kept by there being one open ``RoomTick`` at a time: before something
-/// else is put into a member's outbox, the member gets what it has not had of it yet.
+/// Only one ``RoomTick`` is open at a time, which preserves the order of a socket's packets: before any other packet is
+/// queued for a member, the member receives the frames of the open tick that it lacks.
 extension EngineLoop {
-    /// More than this and the tick ends, so that nobody is taken for slow who had no chance to read.
+    /// The size in bytes at which a tick ends early, so that members are not disconnected as slow before they can read.
     private static let tickBytes = 65_536
 
     func broadcast(_ packet: OutgoingPacket, to target: SocketBroadcast) {
-        let here = state(of: target.namespace)
+        let namespace = state(of: target.namespace)
         if target.exceptRooms.isEmpty, target.rooms.map({ $0.count <= 1 }) ?? true {
             let room: EventLoopRoom?
             if let rooms = target.rooms {
-                room = rooms.first.flatMap { here.rooms[$0] }
+                room = rooms.first.flatMap { namespace.rooms[$0] }
             } else {
-                room = here.allSockets
+                room = namespace.allSockets
             }
             if let room { send(packet, to: room, except: target.exceptSockets) }
         } else {
@@ -43,13 +43,13 @@ extension EngineLoop {
         }
     }
 
-    /// Each socket chosen that is on this loop, once.
+    /// Calls `body` once for each selected socket on this loop.
     func forEachSocket(of target: SocketBroadcast, _ body: (Socket) -> Void) {
-        let here = state(of: target.namespace)
-        let rooms = target.rooms.map { $0.compactMap { here.rooms[$0] } } ?? [here.allSockets]
-        let excludedRooms = target.exceptRooms.compactMap { here.rooms[$0] }
+        let namespace = state(of: target.namespace)
+        let rooms = target.rooms.map { $0.compactMap { namespace.rooms[$0] } } ?? [namespace.allSockets]
+        let excludedRooms = target.exceptRooms.compactMap { namespace.rooms[$0] }
         var done: Set<ObjectIdentifier> = []
-        // The body may let them leave.
+        // Copied, because the body may remove sockets from rooms.
         let members = rooms.flatMap { Array($0.streaming.members) + Array($0.polling.members) }
         for socket in members where done.insert(ObjectIdentifier(socket)).inserted {
             let isExcluded =
@@ -70,9 +70,9 @@ extension EngineLoop {
             return
         }
         openTick(for: room)
-        let left = except.filter { room.streaming.contains($0) }
-        for socket in left { catchUp(socket) }
-        if let bytes = tick?.append(packet, excluding: left), bytes > Self.tickBytes { return endTick() }
+        let excluded = except.filter { room.streaming.contains($0) }
+        for socket in excluded { catchUp(socket) }
+        if let bytes = tick?.append(packet, excluding: excluded), bytes > Self.tickBytes { return endTick() }
         scheduleTick()
     }
 
@@ -83,7 +83,7 @@ extension EngineLoop {
         tick = RoomTick(room: room, serial: serial)
     }
 
-    /// Puts the open tick's frames into the outboxes of the room's members, and closes it.
+    /// Queues the open tick's frames for the room's members and closes the tick.
     func flushRooms() {
         guard let done = tick else { return }
         tick = nil
@@ -92,7 +92,8 @@ extension EngineLoop {
         }
     }
 
-    /// Gives a socket what it has not had yet of the open tick, before it gets something else or is left out.
+    /// Queues the frames of the open tick that the socket lacks, before another packet or before the socket is
+    /// excluded.
     func catchUp(_ socket: Socket) {
         guard let open = tick, open.room.streaming.contains(socket) else { return }
         socket.connection.append(socket.unseen(of: open))
@@ -108,25 +109,25 @@ extension EngineLoop {
 
     func add(_ socket: Socket, to room: EventLoopRoom) {
         room.insert(socket)
-        // What was said in this tick before it came is not for it.
+        // The socket does not receive the events that were sent before it joined.
         if let open = tick, open.room === room { socket.skip(to: open) }
     }
 
     func exit(_ socket: Socket, _ name: SocketRoom) {
-        guard let place = socket.rooms.firstIndex(where: { $0.name == name }) else { return }
+        guard let index = socket.rooms.firstIndex(where: { $0.name == name }) else { return }
         catchUp(socket)
-        let room = socket.rooms.remove(at: place)
+        let room = socket.rooms.remove(at: index)
         room.remove(socket)
         state(of: socket.namespace).dropIfEmpty(room)
     }
 
     func exitAll(_ socket: Socket) {
         catchUp(socket)
-        let here = state(of: socket.namespace)
-        here.allSockets.remove(socket)
+        let namespace = state(of: socket.namespace)
+        namespace.allSockets.remove(socket)
         for room in socket.rooms {
             room.remove(socket)
-            here.dropIfEmpty(room)
+            namespace.dropIfEmpty(room)
         }
         socket.rooms = []
     }

@@ -1,10 +1,10 @@
-/// The members of a room whose connections live on one event loop.
+/// The members of a room whose connections run on one event loop.
 final class EventLoopRoom {
-    /// Nil for the room of all that are in a namespace.
+    /// Nil for the room of all sockets in a namespace.
     let name: SocketRoom?
-    /// Those over WebSockets, who share one buffer.
+    /// The members connected by WebSocket, which share one buffer.
     var streaming = MemberList()
-    /// Those who poll, each with packets of its own.
+    /// The members that poll, each with its own packets.
     var polling = MemberList()
 
     init(name: SocketRoom?) {
@@ -29,22 +29,22 @@ final class EventLoopRoom {
         if !streaming.remove(socket) { _ = polling.remove(socket) }
     }
 
-    /// Its connection has become a WebSocket.
+    /// Moves a socket after its connection was upgraded to a WebSocket.
     func moveToStreaming(_ socket: Socket) {
         if polling.remove(socket) { streaming.insert(socket) }
     }
 }
 
-/// What of a namespace is on one event loop.
+/// The rooms of a namespace on one event loop.
 final class EventLoopNamespace {
     let allSockets = EventLoopRoom(name: nil)
     private(set) var rooms: [SocketRoom: EventLoopRoom] = [:]
 
     func room(_ name: SocketRoom) -> EventLoopRoom {
-        if let known = rooms[name] { return known }
-        let made = EventLoopRoom(name: name)
-        rooms[name] = made
-        return made
+        if let existing = rooms[name] { return existing }
+        let created = EventLoopRoom(name: name)
+        rooms[name] = created
+        return created
     }
 
     func dropIfEmpty(_ room: EventLoopRoom) {

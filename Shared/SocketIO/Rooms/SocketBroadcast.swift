@@ -1,10 +1,10 @@
-/// A choice of sockets to say something to.
+/// A selection of sockets that receive an event.
 ///
-/// What is said is put into frames once for each event loop, and those that one tick of a loop says to a room reach each
-/// of its sockets as one write. Sockets see it in the order it was said on one thread.
+/// Each event loop encodes an event once and sends a room's events of one tick to each socket in one write. A socket
+/// receives the events emitted on one thread in their order.
 public struct SocketBroadcast: Sendable {
     let namespace: Namespace
-    /// Nil for all there are.
+    /// Nil selects all sockets of the namespace.
     let rooms: [SocketRoom]?
     private(set) var exceptSockets: [Socket] = []
     private(set) var exceptRooms: [SocketRoom] = []
@@ -14,41 +14,45 @@ public struct SocketBroadcast: Sendable {
         self.rooms = rooms
     }
 
-    /// Leaves these out.
+    /// Excludes sockets.
     public func except(_ sockets: Socket...) -> SocketBroadcast {
         except(sockets: sockets)
     }
 
-    /// Leaves these out.
+    /// Excludes sockets.
     public func except(sockets: [Socket]) -> SocketBroadcast {
         var copy = self
         copy.exceptSockets += sockets
         return copy
     }
 
-    /// Leaves out who is in any of these.
+    /// Excludes the members of any of the rooms.
     public func except(rooms: SocketRoom...) -> SocketBroadcast {
         var copy = self
         copy.exceptRooms += rooms
         return copy
     }
 
-    /// Says an event to those chosen; may be called from any thread.
+    /// Emits an event to the selected sockets; may be called from any thread.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name.
+    ///   - arguments: The event's arguments.
     public func emit(_ event: String, _ arguments: SocketArguments = .none) {
         namespace.core.broadcast(self, event, arguments)
     }
 
-    /// Lets those chosen join a room.
+    /// Adds the selected sockets to a room.
     public func join(_ room: SocketRoom) {
         namespace.core.forEach(self) { $0.connection.loop.enter($0, room) }
     }
 
-    /// Lets those chosen leave a room.
+    /// Removes the selected sockets from a room.
     public func leave(_ room: SocketRoom) {
         namespace.core.forEach(self) { $0.connection.loop.exit($0, room) }
     }
 
-    /// Disconnects those chosen, as ``Socket/disconnect(close:)`` does.
+    /// Disconnects the selected sockets; see ``Socket/disconnect(close:)``.
     public func disconnect(close: Bool = false) {
         namespace.core.forEach(self) { $0.disconnectNow(close: close) }
     }

@@ -1,4 +1,4 @@
-/// What sockets join, to be reached together: a name or a number that means something to the application.
+/// The name of a room: a string or a number chosen by the application.
 public struct SocketRoom: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     private enum Key: Hashable {
         case name(String)
@@ -7,11 +7,12 @@ public struct SocketRoom: Hashable, Sendable, ExpressibleByStringLiteral, Custom
 
     private let key: Key
 
+    /// Creates a room name.
     public init(_ name: String) {
         key = .name(name)
     }
 
-    /// A room that has a number; not the same as the one of that name.
+    /// Creates a numbered room, which differs from the room whose name has the same digits.
     public init(_ number: UInt64) {
         key = .number(number)
     }

@@ -1,7 +1,7 @@
 import Locks
 import NIOCore
 
-/// What is to run for one socket, one after the other.
+/// A queue of one socket's asynchronous calls, run one at a time.
 final class CallQueue: Sendable {
     typealias Call = @Sendable () async -> Void
 
@@ -42,7 +42,7 @@ final class CallQueue: Sendable {
                 state.isRunning = false
                 return (nil as Call?, false)
             }
-            // Not at each call across the limit.
+            // Resumes at half the limit, to avoid a switch on every call.
             let releases = state.isHolding && state.waiting.count <= limit / 2
             if releases { state.isHolding = false }
             return (call, releases)

@@ -1,21 +1,21 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a client has of Socket.IO on its connection: the namespaces it is in, and a packet under way.
+/// The Socket.IO state of a connection: its namespaces and the packet being received.
 ///
-/// Touched on the connection's event loop alone.
+/// Used only on the connection's event loop.
 final class Client {
     private unowned let connection: EngineConnection
     private let server: NamespaceTable
     private(set) var sockets: [Socket] = []
-    /// Those about which it is not decided yet.
+    /// The namespaces whose connect decision is pending.
     private var pending: Set<String> = []
     private var refusals = 0
-    /// A packet whose attachments are still to come.
-    private var partial: Whole?
+    /// A packet whose attachments are incomplete.
+    private var partial: AssembledPacket?
 
-    /// A packet and what came with it.
-    private struct Whole {
+    /// A packet with its attachments.
+    private struct AssembledPacket {
         let packet: IncomingPacket
         var attachments: [ByteBuffer] = []
         var leases: [PayloadLease] = []
@@ -31,33 +31,33 @@ final class Client {
     func received(text: ByteBuffer) {
         guard partial == nil, let packet = try? IncomingPacket(text, limits: connection.core.configuration.limits)
         else { return connection.closeNow(.parseError) }
-        var whole = Whole(packet: packet)
-        if let lease = connection.lease { whole.leases.append(lease) }
+        var assembled = AssembledPacket(packet: packet)
+        if let lease = connection.lease { assembled.leases.append(lease) }
         if packet.attachments > 0 {
-            partial = whole
+            partial = assembled
         } else {
-            handle(whole)
+            handle(assembled)
         }
     }
 
     func received(binary: ByteBuffer) {
         partial?.attachments.append(binary)
         if let lease = connection.lease { partial?.leases.append(lease) }
-        guard let whole = partial else { return connection.closeNow(.parseError) }
-        if whole.attachments.count == whole.packet.attachments {
+        guard let assembled = partial else { return connection.closeNow(.parseError) }
+        if assembled.attachments.count == assembled.packet.attachments {
             partial = nil
-            handle(whole)
+            handle(assembled)
         }
     }
 
-    private func handle(_ whole: Whole) {
-        let (packet, attachments) = (whole.packet, whole.attachments)
+    private func handle(_ assembled: AssembledPacket) {
+        let (packet, attachments) = (assembled.packet, assembled.attachments)
         let name = packet.namespace ?? "/"
         if case .connect(let auth) = packet.content {
             return connect(name, auth: auth, query: packet.query)
         }
         guard let socket = sockets.first(where: { $0.namespace.name == name }) else {
-            // A client of revision 3 leaves a namespace that it was refused.
+            // A client of revision 3 sends a disconnect for a namespace that refused it.
             if connection.revision == .three, case .disconnect = packet.content { return }
             return connection.closeNow(.forcedServerClose)
         }
@@ -68,10 +68,10 @@ final class Client {
             leave(socket, .clientNamespaceDisconnect)
         case .event(let event, let arguments):
             let arguments = SocketArguments(json: arguments, attachments: attachments)
-            socket.received(event, arguments, whole.leases, id: packet.id)
+            socket.received(event, arguments, assembled.leases, id: packet.id)
         case .acknowledgement(let arguments):
             guard let id = packet.id else { return }
-            socket.received(answer: SocketArguments(json: arguments, attachments: attachments), to: id)
+            socket.received(acknowledgement: SocketArguments(json: arguments, attachments: attachments), to: id)
         }
     }
 
@@ -79,7 +79,7 @@ final class Client {
 
     func connect(_ name: String, auth: ByteBuffer?, query: String?) {
         guard !pending.contains(name), !sockets.contains(where: { $0.namespace.name == name }) else {
-            // Clients of revision 2 ask for `/` although they are in it.
+            // Socket.IO 2 clients request `/` although they are connected to it.
             if connection.revision == .three, name == "/" { return }
             return connection.closeNow(.forcedServerClose)
         }
@@ -95,12 +95,12 @@ final class Client {
     }
 
     private func handshake(auth: ByteBuffer?, query: String?) -> SocketHandshake {
-        let own = query ?? connection.head.map { $0.uri.drop { $0 != "?" }.dropFirst() }.map(String.init)
+        let text = query ?? connection.head.map { $0.uri.drop { $0 != "?" }.dropFirst() }.map(String.init)
         return SocketHandshake(
             head: connection.head,
             remoteAddress: connection.remoteAddress,
             auth: auth ?? ByteBuffer(string: "{}"),
-            query: SocketQuery(own.map { $0[...] } ?? ""),
+            query: SocketQuery(text.map { $0[...] } ?? ""),
             revision: connection.revision
         )
     }
@@ -117,7 +117,7 @@ final class Client {
             Task {
                 let decision = await decide()
                 connection.loop.perform {
-                    // Meanwhile the client may be gone.
+                    // The client may have disconnected meanwhile.
                     guard connection.isOpen, let client = connection.client else { return }
                     client.decide(socket, handshake, decision)
                 }
@@ -127,17 +127,17 @@ final class Client {
 
     private func accept(_ socket: Socket) {
         pending.remove(socket.namespace.name)
-        // Its own callback may have ended it.
+        // The application's callback may have disconnected the socket.
         guard connection.isOpen, !socket.isEnded else { return }
         connection.connectBy = nil
         if connection.core.configuration.handshakeRetention == .untilConnected { connection.head = nil }
         sockets.append(socket)
         socket.connected()
-        connection.sendNow(Self.answer(socket))
+        connection.sendNow(Self.connectPacket(socket))
         connection.loop.exclusively { socket.handlers.connected?(socket) }
     }
 
-    private static func answer(_ socket: Socket) -> OutgoingPacket {
+    private static func connectPacket(_ socket: Socket) -> OutgoingPacket {
         var text = ByteBuffer(string: "40")
         if socket.namespace.name != "/" { text.writeString("\(socket.namespace.name),") }
         if socket.connection.revision == .four { text.writeString(#"{"sid":"\#(socket.id)"}"#) }
@@ -162,16 +162,16 @@ final class Client {
         }
         connection.sendNow(OutgoingPacket(text: text))
         refusals += 1
-        // Each try may cost the verification of a credential, and no limit on requests counts it.
+        // Each attempt may cost the verification of a credential, and no rate limit on requests counts it.
         if refusals >= connection.core.configuration.limits.refusals { connection.closeNow(.forcedServerClose) }
     }
 
-    /// Takes a socket out of its namespace.
+    /// Disconnects a socket from its namespace.
     func leave(_ socket: Socket, _ reason: DisconnectReason) {
-        guard let place = sockets.firstIndex(where: { $0 === socket }) else { return }
-        // It leaves its rooms while it can still be found, so that what was said to them goes out first.
+        guard let index = sockets.firstIndex(where: { $0 === socket }) else { return }
+        // The socket leaves its rooms first, which flushes the events already sent to them.
         connection.loop.exitAll(socket)
-        sockets.remove(at: place)
+        sockets.remove(at: index)
         socket.disconnected(reason)
     }
 

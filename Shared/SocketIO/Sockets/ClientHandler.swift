@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Socket.IO as what is done with the messages of Engine.IO.
+/// The Socket.IO handler of Engine.IO messages.
 final class ClientHandler: EngineHandler {
     private let namespaces: NamespaceTable
 
@@ -13,7 +13,7 @@ final class ClientHandler: EngineHandler {
         connection.client = client
         connection.connectBy = connection.eventLoop.now + TimeAmount(connection.core.configuration.connectTimeout)
         connection.loop.wheel.watch(connection)
-        // Clients of revision 3 are in `/` without asking.
+        // Clients of revision 3 are in `/` without a request.
         if connection.revision == .three { client.connect("/", auth: nil, query: nil) }
     }
 

@@ -1,10 +1,11 @@
 import Locks
 
-/// A part of a server that clients connect to by name, over a connection they share with other namespaces.
+/// A named part of a server; a client's namespaces share one connection.
 ///
-/// Callbacks run on the event loop of the socket they are about, so they must not block; ``Socket/perform(_:)`` is for
-/// what takes longer. A socket knows the callbacks that were set when it connected.
+/// Callbacks run on the socket's event loop and must not block; use ``Socket/perform(_:)`` for longer work. A socket
+/// uses the callbacks that were set when it connected.
 public final class Namespace: Sendable {
+    /// The name, beginning with a slash.
     public let name: String
     let core: EngineCore
     let index: Int
@@ -22,55 +23,57 @@ public final class Namespace: Sendable {
         current.withLock { body(&$0) }
     }
 
-    /// Decides who may connect; without it all may.
+    /// Sets the callback that decides whether a socket may connect; without one, all may.
     ///
-    /// Until it is decided the socket reaches nobody and is not reached.
+    /// The socket neither sends nor receives events until the decision.
     public func onConnect(_ body: @escaping @Sendable (Socket, SocketHandshake) -> ConnectDecision) {
         change { $0.connect = body }
     }
 
-    /// Called when a socket is connected, right behind the answer that tells the client.
+    /// Sets the callback for a socket that was connected; it runs after the response to the client was queued.
     public func onConnected(_ body: @escaping @Sendable (Socket) -> Void) {
         change { $0.connected = body }
     }
 
-    /// Called when a client says that event.
+    /// Sets the callback for an event of this name.
     public func on(_ event: String, _ body: @escaping @Sendable (Socket, SocketEvent) -> Void) {
         change { $0.events[event] = body }
     }
 
-    /// Called for events that ``on(_:_:)`` was not told of; without it they are ignored.
+    /// Sets the callback for events without an ``on(_:_:)`` callback; without one, they are ignored.
     public func onAnyOther(_ body: @escaping @Sendable (Socket, SocketEvent) -> Void) {
         change { $0.anyOther = body }
     }
 
-    /// Called once for each socket that was connected, after it has left its rooms.
+    /// Sets the callback for the end of a connected socket.
+    ///
+    /// It runs once, after the socket has left its rooms.
     public func onDisconnect(_ body: @escaping @Sendable (Socket, DisconnectReason) -> Void) {
         change { $0.disconnect = body }
     }
 
-    /// Those in any of the rooms, each once.
+    /// Selects the members of any of the rooms, each once.
     public func to(_ rooms: SocketRoom...) -> SocketBroadcast {
         SocketBroadcast(namespace: self, rooms: rooms)
     }
 
-    /// Those in any of the rooms, each once; nobody, if there are none.
+    /// Selects the members of any of the rooms, each once; an empty array selects no socket.
     public func to(rooms: [SocketRoom]) -> SocketBroadcast {
         SocketBroadcast(namespace: self, rooms: rooms)
     }
 
-    /// All but these.
+    /// Selects all sockets except the given ones.
     public func except(_ sockets: Socket...) -> SocketBroadcast {
         SocketBroadcast(namespace: self, rooms: nil).except(sockets: sockets)
     }
 
-    /// Says an event to all who are connected to the namespace.
+    /// Emits an event to all sockets of the namespace.
     public func emit(_ event: String, _ arguments: SocketArguments = .none) {
         SocketBroadcast(namespace: self, rooms: nil).emit(event, arguments)
     }
 }
 
-/// What an application has asked to be called for.
+/// The application's callbacks.
 struct NamespaceHandlers: Sendable {
     var connect: (@Sendable (Socket, SocketHandshake) -> ConnectDecision)?
     var connected: (@Sendable (Socket) -> Void)?

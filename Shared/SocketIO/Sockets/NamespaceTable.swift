@@ -1,6 +1,6 @@
 import Locks
 
-/// Which namespaces there are.
+/// The namespaces of a server, by name.
 final class NamespaceTable: Sendable {
     private let core: EngineCore
     private let namespaces = Lock<[String: Namespace]>([:])
@@ -15,10 +15,10 @@ final class NamespaceTable: Sendable {
 
     func make(_ name: String) -> Namespace {
         namespaces.withLock { namespaces in
-            if let known = namespaces[name] { return known }
-            let made = Namespace(name: name, core: core, index: namespaces.count)
-            namespaces[name] = made
-            return made
+            if let existing = namespaces[name] { return existing }
+            let created = Namespace(name: name, core: core, index: namespaces.count)
+            namespaces[name] = created
+            return created
         }
     }
 }

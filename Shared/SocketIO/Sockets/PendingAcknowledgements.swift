@@ -1,6 +1,8 @@
 import NIOCore
 
-/// The answers that a socket's client still owes; touched on its event loop alone.
+/// The acknowledgements that a socket waits for.
+///
+/// Used only on its event loop.
 final class PendingAcknowledgements {
     typealias Body = @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
 
@@ -23,26 +25,26 @@ final class PendingAcknowledgements {
         let id = next
         next += 1
         let timer = loop.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(timeout)) { [weak self] in
-            guard let self, let one = awaited.removeValue(forKey: id) else { return }
-            loop.exclusively { one.body(.failure(.timeout)) }
+            guard let self, let pending = awaited.removeValue(forKey: id) else { return }
+            loop.exclusively { pending.body(.failure(.timeout)) }
         }
         awaited[id] = Awaited(body: body, timer: timer)
         return id
     }
 
-    /// Nil for an answer that nobody waits for any more.
-    func take(_ id: UInt64) -> Body? {
-        guard let one = awaited.removeValue(forKey: id) else { return nil }
-        one.timer.cancel()
-        return one.body
+    /// Removes and returns a callback; nil if none waits for this acknowledgement.
+    func remove(_ id: UInt64) -> Body? {
+        guard let pending = awaited.removeValue(forKey: id) else { return nil }
+        pending.timer.cancel()
+        return pending.body
     }
 
     func failAll() {
         let all = awaited
         awaited = [:]
-        for one in all.values {
-            one.timer.cancel()
-            one.body(.failure(.disconnected))
+        for pending in all.values {
+            pending.timer.cancel()
+            pending.body(.failure(.disconnected))
         }
     }
 }

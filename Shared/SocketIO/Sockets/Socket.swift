@@ -2,29 +2,31 @@ import Locks
 public import NIOCore
 import Synchronization
 
-/// A client connected to a namespace.
+/// A client's connection to a namespace.
 ///
-/// It may be used from any thread. What is said from one thread arrives in that order; nothing is sent to a socket that
-/// is not connected, and nobody is told.
+/// The methods may be called from any thread. Events emitted on one thread arrive in their order. Events to a socket
+/// that is not connected are dropped without an error.
 public final class Socket: @unchecked Sendable {
-    /// What other threads may ask for.
+    /// The state used from several threads.
     private struct Shared {
         var data: [ObjectIdentifier: any Sendable] = [:]
         var calls: CallQueue?
     }
 
-    /// Unguessable, and not the secret one of the connection: others may know it.
+    /// A random id that other clients may know, unlike the id of the connection.
     public let id: String
+    /// The namespace that the client connected to.
     public let namespace: Namespace
+    /// The connection, which a client's namespaces share.
     public let connection: EngineConnection
 
     let handlers: NamespaceHandlers
     private let shared = Lock(Shared())
     private let state = Atomic<UInt8>(0)
 
-    // On the connection's loop alone.
+    // Used only on the connection's event loop.
     var rooms: [EventLoopRoom] = []
-    /// A callback has disconnected it: what its client said meanwhile is not passed on.
+    /// Whether a callback has disconnected the socket; later events of the client are dropped.
     private var isEnding = false
     private var seenSerial: UInt64 = 0
     private var seenBytes = 0
@@ -37,24 +39,30 @@ public final class Socket: @unchecked Sendable {
         handlers = namespace.handlers
     }
 
-    /// The event loop that its callbacks run on.
+    /// The event loop on which the socket's callbacks run.
     public var eventLoop: any EventLoop { connection.eventLoop }
 
-    /// Whether the client is connected to the namespace at this moment.
+    /// Whether the client is currently connected to the namespace.
     public var isConnected: Bool { state.load(ordering: .acquiring) == 1 }
 
-    /// Whether it was connected, or was not to be.
+    /// Whether the socket was disconnected or refused.
     var isEnded: Bool { state.load(ordering: .acquiring) == 2 }
 
-    // MARK: Saying
+    // MARK: Emitting
 
-    /// Says an event.
+    /// Emits an event to the client.
     public func emit(_ event: String, _ arguments: SocketArguments = .none) {
         let packet = OutgoingPacket(event: event, arguments, namespace: namespace)
         onLoop { $0.send(packet) }
     }
 
-    /// Says an event and calls back with the answer, on the event loop.
+    /// Emits an event and calls back with the client's acknowledgement, on the event loop.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name.
+    ///   - arguments: The event's arguments.
+    ///   - timeout: How long to wait for the acknowledgement.
+    ///   - body: Receives the acknowledgement's arguments or the error.
     public func emit(
         _ event: String,
         _ arguments: SocketArguments = .none,
@@ -68,9 +76,10 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// Says an event and waits for the answer.
+    /// Emits an event and waits for the client's acknowledgement.
     ///
-    /// - Throws: ``AcknowledgementError``
+    /// - Returns: The acknowledgement's arguments.
+    /// - Throws: ``AcknowledgementError``.
     public func emit(
         _ event: String,
         _ arguments: SocketArguments = .none,
@@ -81,61 +90,62 @@ public final class Socket: @unchecked Sendable {
         }
     }
 
-    /// Those in any of the rooms, without this one.
+    /// Selects the members of any of the rooms, except this socket.
     public func to(_ rooms: SocketRoom...) -> SocketBroadcast {
         namespace.to(rooms: rooms).except(self)
     }
 
     // MARK: Rooms
 
-    /// Joins a room; what is said to it from now on arrives.
+    /// Joins a room; the socket receives events emitted to it from now on.
     public func join(_ room: SocketRoom) {
         onLoop { if $0.isConnected { $0.connection.loop.enter($0, room) } }
     }
 
+    /// Leaves a room.
     public func leave(_ room: SocketRoom) {
         onLoop { $0.connection.loop.exit($0, room) }
     }
 
-    // MARK: The end
+    // MARK: Disconnecting
 
-    /// Ends the client's connection to the namespace, and it will not come back by itself.
+    /// Disconnects the client from the namespace; clients do not reconnect by themselves.
     ///
-    /// - Parameter close: whether the whole connection ends, with all its namespaces.
+    /// - Parameter close: Whether to close the connection with all its namespaces.
     public func disconnect(close: Bool = false) {
         if eventLoop.inEventLoop {
             isEnding = true
-            // The callback that decides about it may refuse it so; then it is never connected.
+            // Called in the connect callback, this refuses the socket, which is then never connected.
             if !isConnected { state.store(2, ordering: .releasing) }
         }
         connection.loop.perform { self.disconnectNow(close: close) }
     }
 
-    // MARK: What takes longer
+    // MARK: Asynchronous work
 
-    /// Runs something after everything that was given here before, without holding up the event loop.
+    /// Runs asynchronous work after all earlier calls for this socket, without blocking the event loop.
     ///
-    /// So requests of a socket are answered in order. While more than ``SocketIOLimits/queuedCalls`` wait, nothing is
-    /// read from the client; a task exists only while something waits. What waits when the socket is disconnected still
-    /// runs.
+    /// Calls run one at a time, so requests of a socket are answered in order. While ``SocketIOLimits/queuedCalls`` or
+    /// more are queued, the server stops reading from the client. A task exists only while calls are queued. Queued
+    /// calls run even after the socket is disconnected.
     public func perform(_ body: @escaping @Sendable () async -> Void) {
         Locks.assertNoneHeld("use a socket")
         let calls = shared.withLock { shared in
             if let calls = shared.calls { return calls }
-            let made = CallQueue(connection: connection, limit: connection.core.configuration.limits.queuedCalls)
-            shared.calls = made
-            return made
+            let created = CallQueue(connection: connection, limit: connection.core.configuration.limits.queuedCalls)
+            shared.calls = created
+            return created
         }
         calls.append(body)
     }
 
-    // MARK: What belongs to it
+    // MARK: Application data
 
-    /// What the application keeps with the socket.
+    /// The application's value for a key; nil if none was set.
     public subscript<Key: SocketDataKey>(_ key: Key.Type) -> Key.Value? {
         get { shared.withLock { $0.data[ObjectIdentifier(key)] as? Key.Value } }
         set {
-            // The former value is released without the lock: its deinit is not ours.
+            // The previous value is released outside the lock, because its deinit may run arbitrary code.
             _ = shared.withLock { shared in
                 defer { shared.data[ObjectIdentifier(key)] = newValue }
                 return shared.data[ObjectIdentifier(key)]
@@ -145,7 +155,7 @@ public final class Socket: @unchecked Sendable {
 }
 
 extension Socket: Hashable {
-    public static func == (one: Socket, other: Socket) -> Bool { one === other }
+    public static func == (lhs: Socket, rhs: Socket) -> Bool { lhs === rhs }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(ObjectIdentifier(self))
@@ -155,7 +165,7 @@ extension Socket: Hashable {
 // MARK: - On the connection's loop
 
 extension Socket {
-    /// Does what calls no callback: at once, where nothing was sent to the loop before and not done yet.
+    /// Runs work that calls no callback: immediately on an idle event loop, else after the loop's pending commands.
     private func onLoop(_ body: @escaping @Sendable (Socket) -> Void) {
         Locks.assertNoneHeld("use a socket")
         if connection.eventLoop.inEventLoop, connection.loop.isUpToDate {
@@ -165,7 +175,7 @@ extension Socket {
         }
     }
 
-    /// Calls the application back.
+    /// Runs an application callback.
     private func call(_ body: () -> Void) {
         connection.loop.exclusively(body)
     }
@@ -210,30 +220,30 @@ extension Socket {
         body(self, SocketEvent(name: event, arguments: arguments, acknowledgement: acknowledgement, leases: leases))
     }
 
-    func received(answer: SocketArguments, to id: UInt64) {
-        awaited?.take(id)?(.success(answer))
+    func received(acknowledgement arguments: SocketArguments, to id: UInt64) {
+        awaited?.remove(id)?(.success(arguments))
     }
 
     private func await(
         _ timeout: Duration,
         _ body: @escaping @Sendable (Result<SocketArguments, AcknowledgementError>) -> Void
     ) -> UInt64? {
-        let answers = awaited ?? PendingAcknowledgements(loop: connection.loop)
-        awaited = answers
-        guard answers.count < connection.core.configuration.limits.acknowledgements else { return nil }
-        return answers.add(timeout, body)
+        let acknowledgements = awaited ?? PendingAcknowledgements(loop: connection.loop)
+        awaited = acknowledgements
+        guard acknowledgements.count < connection.core.configuration.limits.acknowledgements else { return nil }
+        return acknowledgements.add(timeout, body)
     }
 
     // MARK: The open tick of a room
 
-    /// What this socket has not had yet of it.
+    /// Returns the frames of the tick that the socket has not received.
     func unseen(of tick: RoomTick) -> ByteBuffer {
         guard seenSerial == tick.serial else { return tick.frames }
         let length = tick.frames.writerIndex - seenBytes
         return tick.frames.getSlice(at: seenBytes, length: length) ?? ByteBuffer()
     }
 
-    /// It has had, or is not to have, what there is of it so far.
+    /// Marks the tick's frames so far as received, or as not meant for the socket.
     func skip(to tick: RoomTick) {
         seenSerial = tick.serial
         seenBytes = tick.frames.writerIndex

@@ -1,4 +1,4 @@
-/// Names something that an application keeps with a socket.
+/// The key and type of an application's value on a socket.
 ///
 /// ```swift
 /// enum Account: SocketDataKey { typealias Value = User.ID }

@@ -1,16 +1,18 @@
-/// Something a client says to a namespace.
+/// An event received from a client.
 public struct SocketEvent: Sendable {
+    /// The event's name.
     public let name: String
+    /// The event's arguments.
     public let arguments: SocketArguments
-    /// How to answer; nil if the client wants no answer.
+    /// Sends the acknowledgement; nil if the client requested none.
     public let acknowledgement: SocketAcknowledgement?
-    /// Its share of ``SocketIOLimits/payloadBytes``, given back when the event is no longer held.
+    /// The event's share of ``SocketIOLimits/payloadBytes``, released with the event.
     let leases: [PayloadLease]
 }
 
-/// The answer that a client waits for.
+/// A function that answers a client's event.
 ///
-/// It may be given from any thread. Only the first is sent; none, if the socket is gone.
+/// It may be called from any thread. Only the first call has an effect, and none after the socket is disconnected.
 public final class SocketAcknowledgement: Sendable {
     private let socket: Socket
     private let id: UInt64
@@ -21,24 +23,24 @@ public final class SocketAcknowledgement: Sendable {
         self.id = id
     }
 
-    /// Answers.
+    /// Sends the acknowledgement.
     public func callAsFunction(_ arguments: SocketArguments = .none) {
         guard isGiven.raise() else { return }
         socket.acknowledge(id, arguments)
     }
 
-    /// Answers with JSON values that have commas between them.
+    /// Sends the acknowledgement with JSON values that are separated by commas.
     public func callAsFunction(json: String) {
         callAsFunction(SocketArguments(json: json))
     }
 }
 
-/// Why the answer to an event did not come.
+/// The error of a missing acknowledgement.
 public enum AcknowledgementError: Error, Hashable, Sendable {
-    /// It took too long.
+    /// The client did not acknowledge the event in time.
     case timeout
-    /// The socket was, or became, disconnected.
+    /// The socket was or became disconnected.
     case disconnected
-    /// As many as ``SocketIOLimits/acknowledgements`` are awaited already.
+    /// The socket already waits for ``SocketIOLimits/acknowledgements`` acknowledgements.
     case tooMany
 }

@@ -1,33 +1,34 @@
 public import NIOCore
 public import NIOHTTP1
 
-/// What a client said when it asked to be connected to a namespace.
+/// A client's request to connect to a namespace.
 public struct SocketHandshake: Sendable {
-    /// The head of the request that opened the connection; nil once it is no longer kept (``HandshakeRetention``).
+    /// The head of the request that opened the connection; nil if it was released (``HandshakeRetention``).
     public let head: HTTPRequestHead?
-    /// Where the connection came from.
+    /// The peer address of the connection.
     public let remoteAddress: SocketAddress?
-    /// The `auth` of the client's options: a JSON object, `{}` if there was none.
+    /// The client's `auth` option: a JSON object, `{}` if there is none.
     ///
-    /// Clients of revision 3 cannot send it; theirs is in the query.
+    /// Clients of revision 3 cannot send it; they use the query.
     public let auth: ByteBuffer
-    /// The query of the opening request; of a namespace that a client of revision 3 connects to, that of the namespace.
+    /// The query of the opening request, or the query that a revision 3 client appended to the namespace.
     public let query: SocketQuery
+    /// The client's protocol revision.
     public let revision: EngineRevision
 }
 
-/// The parameters behind the question mark of a URL, percent-decoded.
+/// The percent-decoded parameters of a URL's query.
 public struct SocketQuery: Hashable, Sendable {
     private var pairs: [(name: String, value: String)] = []
 
-    /// The first value of a parameter.
+    /// The first value of a parameter; nil if it is missing.
     public subscript(_ name: String) -> String? {
         pairs.first { $0.name == name }?.value
     }
 
-    /// - Parameter text: what stands behind the question mark.
+    /// Parses a query, without its question mark.
     public init(_ text: Substring) {
-        // By bytes: splitting characters takes the square of the combining marks in a row.
+        // Splits by bytes: splitting by characters takes quadratic time in a run of combining marks.
         for part in text.utf8.split(separator: UInt8(ascii: "&")) {
             let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
                 .map { Substring($0) }
@@ -52,8 +53,8 @@ public struct SocketQuery: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    public static func == (one: SocketQuery, other: SocketQuery) -> Bool {
-        one.pairs.elementsEqual(other.pairs, by: ==)
+    public static func == (lhs: SocketQuery, rhs: SocketQuery) -> Bool {
+        lhs.pairs.elementsEqual(rhs.pairs, by: ==)
     }
 
     public func hash(into hasher: inout Hasher) {
@@ -64,23 +65,27 @@ public struct SocketQuery: Hashable, Sendable {
     }
 }
 
-/// Whether a socket is let into a namespace.
+/// The decision whether a socket may connect to a namespace.
 public enum ConnectDecision: Sendable {
+    /// Connects the socket.
     case accept
+    /// Refuses the socket with an error for the client.
     case refuse(ConnectRefusal)
-    /// It is not known yet. The client waits; whatever it sends to the namespace meanwhile is against the protocol.
+    /// Decides asynchronously. Until then, a packet from the client to the namespace closes its connection.
     case later(@Sendable () async -> ConnectDecision)
 
-    /// Refuses with a text.
+    /// Refuses the socket with a message for the client.
     public static func refuse(_ message: String) -> ConnectDecision { .refuse(ConnectRefusal(message)) }
 }
 
-/// Why a socket is not let into a namespace, for the client.
+/// The error that a refused client receives.
 public struct ConnectRefusal: Error, Hashable, Sendable {
+    /// The error's message, for people.
     public var message: String
-    /// A JSON value that the client finds in `data`.
+    /// A JSON value for the error's `data` property.
     public var data: ByteBuffer?
 
+    /// Creates an error; `data` must be well-formed JSON.
     public init(_ message: String, data: ByteBuffer? = nil) {
         self.message = message
         self.data = data

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The standard alphabet of RFC 4648, padded, between buffers.
+/// Base64 with the standard alphabet of RFC 4648 and padding.
 enum Base64 {
     private static let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let values: [UInt8] = {
@@ -12,12 +12,12 @@ enum Base64 {
     static func encodedLength(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
     static func encode(_ bytes: ByteBuffer, into output: inout ByteBuffer) {
-        output.writeWithUnsafeMutableBytes(minimumWritableBytes: encodedLength(bytes.readableBytes)) { room in
-            bytes.withUnsafeReadableBytes { encode($0, into: room) }
+        output.writeWithUnsafeMutableBytes(minimumWritableBytes: encodedLength(bytes.readableBytes)) { target in
+            bytes.withUnsafeReadableBytes { encode($0, into: target) }
         }
     }
 
-    private static func encode(_ bytes: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer) -> Int {
+    private static func encode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
         var end = 0
         var index = 0
         while index < bytes.count {
@@ -25,22 +25,22 @@ enum Base64 {
             let triple =
                 UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
                 | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-            room[end] = characters[Int(triple >> 18)]
-            room[end + 1] = characters[Int(triple >> 12 & 63)]
-            room[end + 2] = left > 1 ? characters[Int(triple >> 6 & 63)] : UInt8(ascii: "=")
-            room[end + 3] = left > 2 ? characters[Int(triple & 63)] : UInt8(ascii: "=")
+            target[end] = characters[Int(triple >> 18)]
+            target[end + 1] = characters[Int(triple >> 12 & 63)]
+            target[end + 2] = left > 1 ? characters[Int(triple >> 6 & 63)] : UInt8(ascii: "=")
+            target[end + 3] = left > 2 ? characters[Int(triple & 63)] : UInt8(ascii: "=")
             end += 4
             index += 3
         }
         return end
     }
 
-    /// Nil for what is not base64; padding may be left out.
+    /// Returns the decoded bytes, or nil if the text is not base64; padding is optional.
     static func decode(_ text: ByteBuffer) -> ByteBuffer? {
         var output = ByteBuffer()
         output.reserveCapacity(text.readableBytes / 4 * 3 + 3)
         var bits: UInt32 = 0
-        var held = 0
+        var bitCount = 0
         var padding = 0
         for byte in text.readableBytesView {
             if byte == UInt8(ascii: "=") {
@@ -50,13 +50,14 @@ enum Base64 {
             let value = values[Int(byte)]
             guard value != 0xff, padding == 0 else { return nil }
             bits = bits << 6 | UInt32(value)
-            held += 6
-            if held >= 8 {
-                held -= 8
-                output.writeInteger(UInt8(truncatingIfNeeded: bits >> held))
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                output.writeInteger(UInt8(truncatingIfNeeded: bits >> bitCount))
             }
         }
-        // One character alone is no byte; what padding there is must fill up the last four.
+        // A single leftover character cannot encode a byte; padding, if present, must complete the last four
+        // characters.
         let isWhole = padding == 0 ? text.readableBytes % 4 != 1 : text.readableBytes % 4 == 0 && padding <= 2
         return isWhole ? output : nil
     }

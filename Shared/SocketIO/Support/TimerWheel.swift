@@ -1,19 +1,19 @@
 import NIOCore
 
-/// Something that has to be looked at when a time has come.
+/// An object with a deadline on a timer wheel.
 protocol Timed: AnyObject {
-    /// The turn of the wheel at which it will be looked at; 0 for none.
+    /// The turn at which the wheel checks the object; 0 if it is not on the wheel.
     var turn: UInt64 { get set }
-    /// When it wants to be looked at next; nil if no more.
+    /// The next deadline; nil if there is none.
     var nextDeadline: NIODeadline? { get }
-    /// Looks at its deadlines.
+    /// Handles deadlines that have passed.
     func check(_ now: NIODeadline)
 }
 
-/// The deadlines of everything on one event loop, by one timer.
+/// A timer for the deadlines of all objects on one event loop.
 ///
-/// A deadline that moves back, as a heartbeat's does all the time, costs nothing: its owner is looked at when it was to
-/// be, and put into the slot of the new time. It turns only while something is on it.
+/// Postponing a deadline, as heartbeats always do, costs nothing: the wheel checks the object at the old time and moves
+/// it to the slot of the new one. The timer runs only while the wheel has objects.
 final class TimerWheel {
     private let eventLoop: any EventLoop
     private let step: Int64
@@ -23,7 +23,7 @@ final class TimerWheel {
     private var began: NIODeadline
     private var isTurning = false
 
-    /// A step is how late a deadline may be noticed.
+    /// Creates a wheel that may notice a deadline late by one step.
     init(eventLoop: any EventLoop, step: TimeAmount) {
         self.eventLoop = eventLoop
         self.step = step.nanoseconds
@@ -31,18 +31,18 @@ final class TimerWheel {
         slots = Array(repeating: [], count: 512)
     }
 
-    /// Has the owner looked at when its next deadline has come, or earlier if that was asked before.
+    /// Checks the object at its next deadline, or earlier if it is already on the wheel.
     func watch(_ owner: any Timed) {
         guard let deadline = owner.nextDeadline else { return }
         if !isTurning { start() }
         let nanoseconds = max(0, (deadline - began).nanoseconds)
         let turn = max(now + 1, UInt64((nanoseconds + step - 1) / step))
         if owner.turn > now, owner.turn <= turn { return }
-        place(owner, at: turn)
+        insert(owner, at: turn)
     }
 
-    private func place(_ owner: any Timed, at turn: UInt64) {
-        // What is further away than the wheel goes round is looked at once each round.
+    private func insert(_ owner: any Timed, at turn: UInt64) {
+        // A deadline beyond one revolution of the wheel is checked once per revolution.
         let turn = min(turn, now + UInt64(slots.count) - 1)
         owner.turn = turn
         slots[Int(turn % UInt64(slots.count))].append(owner)
@@ -65,7 +65,7 @@ final class TimerWheel {
         let target = UInt64(max(0, (time - began).nanoseconds) / step)
         while now < target {
             now += 1
-            look(time)
+            checkSlot(time)
         }
         if count == 0 {
             isTurning = false
@@ -74,13 +74,13 @@ final class TimerWheel {
         }
     }
 
-    private func look(_ time: NIODeadline) {
+    private func checkSlot(_ time: NIODeadline) {
         let slot = Int(now % UInt64(slots.count))
         guard !slots[slot].isEmpty else { return }
         var owners = ContiguousArray<any Timed>()
         swap(&owners, &slots[slot])
         count -= owners.count
-        // One that has been put into an earlier slot since is of that slot.
+        // An object that was moved to an earlier slot meanwhile is stale in this one.
         for owner in owners where owner.turn == now {
             owner.turn = 0
             if let deadline = owner.nextDeadline, deadline <= time { owner.check(time) }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Whether bytes are well-formed UTF-8 (Unicode 3.9, table 3-7).
+/// Validation of UTF-8 (Unicode 3.9, table 3-7).
 enum UTF8Check {
     static func isWellFormed(_ buffer: ByteBuffer) -> Bool {
         buffer.withUnsafeReadableBytes(isWellFormed)
@@ -10,7 +10,7 @@ enum UTF8Check {
         var index = 0
         let end = bytes.count
         while index < end {
-            // Most text is ASCII: eight bytes at a time.
+            // Checks eight bytes of ASCII at a time, since most text is ASCII.
             while index + 8 <= end {
                 let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
                 if word & 0x8080_8080_8080_8080 != 0 { break }
@@ -24,7 +24,7 @@ enum UTF8Check {
         return true
     }
 
-    /// How many bytes the character at the index has; 0 if it is none.
+    /// Returns the length of the sequence at the index in bytes; 0 if it is invalid.
     private static func sequenceLength(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Int {
         let first = bytes[index]
         if first < 0x80 { return 1 }

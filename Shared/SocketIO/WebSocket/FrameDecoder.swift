@@ -1,23 +1,23 @@
 import NIOCore
 
-/// What is wrong with a client's frames; the code is that of the close frame (RFC 6455, section 7.4).
+/// A violation in a client's frames; the raw value is the close code (RFC 6455, section 7.4).
 enum FrameFault: UInt16, Error {
     case protocolError = 1002
     case invalidText = 1007
     case tooLarge = 1009
-    /// No memory is left for large messages (registered with IANA for RFC 6455).
+    /// The memory for large messages is exhausted (registered with IANA).
     case tryAgainLater = 1013
 }
 
-/// Takes messages out of a client's bytes (RFC 6455, section 5).
+/// A decoder of client frames (RFC 6455, section 5).
 ///
-/// Payloads are unmasked as they come in, so that of a message under way nothing is kept but its own bytes so far.
+/// Payloads are unmasked as they arrive, so an incomplete message takes no more memory than its bytes.
 struct FrameDecoder {
     enum Message {
         case message(WebSocketMessage)
         case ping(ByteBuffer)
         case pong
-        /// The code that the client gave, if any.
+        /// The client's close code, if present.
         case close(UInt16?)
     }
 
@@ -41,20 +41,22 @@ struct FrameDecoder {
     }
 
     private var frame: Frame?
-    /// Of a message that comes in several frames, what it is.
+    /// The opcode of a fragmented message.
     private var kind: Opcode?
     private var message = ByteBuffer()
     private var lease: PayloadLease?
     private var control = ByteBuffer()
 
-    /// The next whole message; nil if the bytes end before it does, and at most the beginning of a header is left.
+    /// Returns the next complete message; nil if it needs more bytes.
+    ///
+    /// Then at most a partial header is left in `input`.
     mutating func next(_ input: inout ByteBuffer, limit: Int, ledger: PayloadLedger) throws(FrameFault) -> Message? {
         while true {
             if frame == nil {
                 guard let header = try Self.header(&input) else { return nil }
                 try begin(header, limit: limit, ledger)
             }
-            guard let done = takePayload(&input) else { return nil }
+            guard let done = readPayload(&input) else { return nil }
             if let message = try finish(done) { return message }
         }
     }
@@ -62,7 +64,7 @@ struct FrameDecoder {
     private static func header(_ input: inout ByteBuffer) throws(FrameFault) -> Frame? {
         let at = input.readerIndex
         guard let start: UInt16 = input.getInteger(at: at) else { return nil }
-        // No extension was agreed upon, so the reserved bits mean nothing; and clients must mask.
+        // The reserved bits must be zero, since no extension was negotiated. Clients must mask their frames.
         guard start & 0x7000 == 0, start & 0x80 != 0, let opcode = Opcode(rawValue: UInt8(start >> 8 & 15)) else {
             throw .protocolError
         }
@@ -90,7 +92,7 @@ struct FrameDecoder {
             control = ByteBuffer()
         } else {
             guard (header.opcode == .continuation) == (kind != nil) else { throw .protocolError }
-            // Both are at least 0, and only the second may be anything.
+            // Subtraction cannot overflow here: both operands are non-negative, and an addition might.
             guard header.length <= limit - message.readableBytes else { throw .tooLarge }
             try reserve(message.readableBytes + header.length, of: ledger)
             if kind == nil { kind = header.opcode }
@@ -105,8 +107,8 @@ struct FrameDecoder {
         guard lease.cover(length) else { throw .tryAgainLater }
     }
 
-    /// The frame, once all of its payload is here.
-    private mutating func takePayload(_ input: inout ByteBuffer) -> Frame? {
+    /// Consumes payload bytes; returns the frame when it is complete.
+    private mutating func readPayload(_ input: inout ByteBuffer) -> Frame? {
         guard var current = frame else { return nil }
         let count = min(current.remaining, input.readableBytes)
         if count > 0, let bytes = input.readSlice(length: count) {
@@ -132,14 +134,14 @@ struct FrameDecoder {
             return .close(try closeCode())
         case .continuation, .text, .binary:
             guard done.isFinal, let kind else { return nil }
-            let whole = message
+            let complete = message
             let lease = lease
             message = ByteBuffer()
             self.kind = nil
             self.lease = nil
-            if kind == .binary { return .message(WebSocketMessage(content: .binary(whole), lease: lease)) }
-            guard UTF8Check.isWellFormed(whole) else { throw .invalidText }
-            return .message(WebSocketMessage(content: .text(whole), lease: lease))
+            if kind == .binary { return .message(WebSocketMessage(content: .binary(complete), lease: lease)) }
+            guard UTF8Check.isWellFormed(complete) else { throw .invalidText }
+            return .message(WebSocketMessage(content: .text(complete), lease: lease))
         }
     }
 
@@ -156,22 +158,22 @@ struct FrameDecoder {
 }
 
 extension ByteBuffer {
-    /// Appends a part of a masked payload that begins at an offset of it.
+    /// Appends a part of a masked payload; `offset` is its position in the payload.
     fileprivate mutating func writeUnmasked(_ masked: ByteBuffer, mask: UInt32, offset: Int) {
         let rotated = offset % 4 == 0 ? mask : mask << (offset % 4 * 8) | mask >> (32 - offset % 4 * 8)
         let pattern = (UInt64(rotated) << 32 | UInt64(rotated)).bigEndian
         let count = masked.readableBytes
-        writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+        writeWithUnsafeMutableBytes(minimumWritableBytes: count) { target in
             masked.withUnsafeReadableBytes { bytes in
                 var index = 0
                 while index + 8 <= count {
                     let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ pattern
-                    room.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
+                    target.storeBytes(of: word, toByteOffset: index, as: UInt64.self)
                     index += 8
                 }
                 var rest = pattern
                 while index < count {
-                    room[index] = bytes[index] ^ UInt8(truncatingIfNeeded: rest)
+                    target[index] = bytes[index] ^ UInt8(truncatingIfNeeded: rest)
                     rest >>= 8
                     index += 1
                 }

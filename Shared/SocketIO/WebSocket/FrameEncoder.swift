@@ -11,7 +11,7 @@ extension ByteBuffer {
         }
     }
 
-    /// A whole frame.
+    /// Returns an unmasked frame with the payload.
     static func frame(_ opcode: FrameOpcode, _ payload: ByteBuffer) -> ByteBuffer {
         var frame = ByteBuffer()
         frame.reserveCapacity(payload.readableBytes + 10)
@@ -21,7 +21,7 @@ extension ByteBuffer {
     }
 }
 
-/// What a server sends of RFC 6455's opcodes.
+/// The frame opcodes that a server sends (RFC 6455).
 enum FrameOpcode: UInt8 {
     case text = 1
     case binary = 2

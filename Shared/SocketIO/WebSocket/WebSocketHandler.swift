@@ -1,16 +1,18 @@
 import NIOCore
 import Synchronization
 
-/// A whole message of a client.
+/// A complete message from a client.
 struct WebSocketMessage: Sendable {
     let content: EngineMessage
     let lease: PayloadLease?
 }
 
-/// The WebSocket of a connection, or one that is to become it; alone in its pipeline, but for TLS.
+/// The WebSocket of a connection, or one that probes for an upgrade.
 ///
-/// Its channel may live on another event loop than the connection, since a client that polls first has no say in where
-/// its WebSocket ends up. What is touched here is touched on the channel's loop, which makes the unchecked claim true.
+/// It is alone in its pipeline except for TLS.
+///
+/// The channel may run on another event loop than the connection, because a polling client's WebSocket is a new TCP
+/// connection. The mutable state is used only on the channel's loop, which makes the unchecked conformance correct.
 final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -18,12 +20,12 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
 
     private enum State {
         case open
-        /// We have said that we close, and wait for the other side to do so.
+        /// A close frame was sent; the handler waits for the client to close.
         case finishing
         case closed
     }
 
-    /// How long the other side may take to close.
+    /// How long the client may take to close.
     private static let timeout = TimeAmount.seconds(2)
 
     private let connection: EngineConnection
@@ -46,9 +48,9 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         isLocal = connection.loop.eventLoop === eventLoop
     }
 
-    // MARK: For the connection, on its loop
+    // MARK: Calls from the connection's loop
 
-    /// Whether the client reads as fast as it is written to.
+    /// Whether the client reads fast enough for more data.
     var isWritable: Bool { canWrite.load(ordering: .relaxed) }
 
     func write(_ frames: Outbox) {
@@ -62,7 +64,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         onEventLoop { $0.writeNow(frame) }
     }
 
-    /// Says what is left to say, and that it closes.
+    /// Writes the remaining frames and a close frame.
     func finish(_ frames: Outbox) {
         if !frames.isEmpty { write(frames) }
         finish()
@@ -95,8 +97,8 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         context?.writeAndFlush(wrapOutboundOut(frame), promise: nil)
     }
 
-    /// A close frame, without a code unless something is wrong, and half of the connection closed: closing all of it
-    /// could take back what the client has not read.
+    /// Sends a close frame and closes the output half only: a full close could discard data that the client has not
+    /// read.
     private func finishNow(_ code: UInt16?) {
         guard state == .open, let context else { return }
         state = .finishing
@@ -112,7 +114,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         guard isPaused != paused else { return }
         isPaused = paused
         guard !paused else { return }
-        // In the middle of a message the loop in `decode` goes on with the next one by itself.
+        // During decoding, the loop in `decode` continues with the next message by itself.
         decode()
         if isReadPending, !isPaused {
             isReadPending = false
@@ -171,7 +173,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         if input.readableBytes == 0 || state != .open {
             input = ByteBuffer()
         } else if !isPaused {
-            // The beginning of a header: not worth the buffer it came in.
+            // A partial header does not justify keeping the read buffer.
             input = ByteBuffer(bytes: input.readableBytesView)
         }
     }
@@ -196,8 +198,8 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
         }
     }
 
-    /// Sends to the connection's loop all that one read brought, each message as a letter: what its callback asks for is
-    /// done before the next one.
+    /// Sends the messages of one read to the connection's loop, one command each, so that the effects of a message's
+    /// callback precede the next message.
     private func forward() {
         let messages = forwarded
         forwarded = []
@@ -222,7 +224,7 @@ final class WebSocketHandler: ChannelDuplexHandler, @unchecked Sendable {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed:
-            // Whoever says nothing more is gone; some servers keep such a connection open for us to close.
+            // A client that half-closes has disconnected; the server must close the connection.
             context.close(promise: nil)
         case is ChannelShouldQuiesceEvent:
             notify { $0.close(.serverShuttingDown) }

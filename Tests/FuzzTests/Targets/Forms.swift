@@ -79,7 +79,7 @@ extension FuzzTarget {
         var parser = SMTPReplyParser()
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             // Silence: a server that does not speak SMTP is left.
-            guard (try? parser.take(line)) != nil else { return }
+            guard (try? parser.parse(line)) != nil else { return }
         }
     }
 

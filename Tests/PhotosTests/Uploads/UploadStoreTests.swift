@@ -17,7 +17,7 @@ import Wire
                 try await UploadStore(db: $0).claimPicture(first.uploadId, of: ann)
             }
             #expect(first.thumbnailUrl.hasSuffix(path))
-            await #expect(throws: APIError(.conflict, "upload_already_used", "an upload serves one post")) {
+            await #expect(throws: APIError(.conflict, "upload_already_used", "an upload can be used only once")) {
                 try await fixture.ann.photos.post(PostDraft(uploadIds: [first.uploadId]))
             }
             _ = try await pool.transaction { try await UploadStore(db: $0).claimPicture(second.uploadId, of: ann) }

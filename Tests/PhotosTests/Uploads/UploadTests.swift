@@ -149,7 +149,7 @@ import Wire
             let post = try await fixture.ann.photos.post(mine)
             #expect(post.images.map(\.url) == [upload.url])
             #expect(post.images.map(\.blurhash) == [upload.blurhash])
-            await #expect(throws: APIError(.conflict, "upload_already_used", "an upload serves one post")) {
+            await #expect(throws: APIError(.conflict, "upload_already_used", "an upload can be used only once")) {
                 try await fixture.ann.photos.post(mine)
             }
             await #expect(throws: APIError(.notFound, "upload_not_found", "there is no such upload")) {

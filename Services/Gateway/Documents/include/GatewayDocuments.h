@@ -3,15 +3,15 @@
 
 #include <stddef.h>
 
-/// A document that the gateway serves, as it was when the gateway was built.
+/// A document that the gateway serves, embedded at build time.
 struct gateway_document {
     const unsigned char *_Nonnull bytes;
     size_t size;
 };
 
-/// docs/openapi.yaml.
+/// Returns docs/openapi.yaml.
 struct gateway_document gateway_openapi(void);
-/// docs/socket-events.md.
+/// Returns docs/socket-events.md.
 struct gateway_document gateway_socket_events(void);
 
 #endif

@@ -1,18 +1,21 @@
 import NIOHTTP1
 
-/// Which answers are compressed on their way to a client.
+/// The rules that decide which responses are compressed.
 ///
-/// Only where that gives nothing away: an answer that has a secret beside something an attacker has written tells the
-/// secret by its length, if it is compressed (the BREACH attack). So routes are named that have none.
+/// An attacker who can place text beside a secret in a compressed response learns the secret from the response's length
+/// (the BREACH attack). Only routes whose responses contain no secrets are therefore compressed.
 enum Compression {
-    /// Smaller answers fit a packet as they are.
-    static let smallest = 1_024
-    /// Answers being compressed at once on one event loop, each with 256 kB; others go as they are.
+    /// Responses below this number of bytes fit into one packet and are not compressed.
+    static let minimumSize = 1_024
+    /// The maximum number of responses that one event loop compresses at the same time, with 256 kB of memory each.
+    ///
+    /// Further responses are sent uncompressed.
     static let limit = 64
 
-    /// Contents of one conversation, which all who write there may read, and public documents.
+    /// Routes with public documents, or with content that every user who can write it may also read.
     ///
-    /// Not: anything under `/auth`; lists and details of conversations, whose tokens let people in.
+    /// Routes under `/auth` are excluded. Lists and details of conversations are excluded because their tokens let
+    /// users join.
     private static let templates: Set<String> = [
         "/conversations/{token}/messages", "/conversations/{token}/changes",
         "/.well-known/jwks.json", "/.well-known/openid-configuration", "/.well-known/oauth-authorization-server",
@@ -27,21 +30,19 @@ enum Compression {
         "application/manifest+json", "application/xml", "image/svg+xml",
     ]
 
-    /// Whether a content type is one of text; an event stream is not, since each event is on its own.
+    /// Returns whether a content type is text; `text/event-stream` is not, because each event is sent separately.
     static func isText(_ contentType: String) -> Bool {
         let essence = contentType.prefix { $0 != ";" }.trimmedASCII.lowercased()
         return essence.hasPrefix("text/") ? essence != "text/event-stream" : types.contains(essence[...])
     }
 
     enum Decision {
-        /// Would never be compressed.
         case never
-        /// May come compressed to another client.
+        /// Compressible for another client or at another time, so the response needs `Vary`.
         case notNow
         case now
     }
 
-    /// Whether a service's answer is compressed for a client that takes gzip, or not.
     static func decision(on head: HTTPResponseHead, acceptsGzip: Bool) -> Decision {
         guard (200..<300).contains(head.status.code), ![204, 205, 206].contains(head.status.code) else { return .never }
         var isText = false
@@ -56,17 +57,16 @@ enum Compression {
             default: break
             }
         }
-        guard isText, length >= smallest else { return .never }
+        guard isText, length >= minimumSize else { return .never }
         return acceptsGzip ? .now : .notNow
     }
 
-    /// Changes the fields of an answer to what they are once it is compressed.
     static func apply(to fields: inout [(String, String)]) {
         fields.removeAll { name, _ in
             let name = name.lowercased()
             return name == "content-length" || name == "accept-ranges" || name == "content-encoding"
         }
-        // The bytes are others than those that the service has named.
+        // The service's ETag names the uncompressed bytes, so it becomes a weak ETag.
         for index in fields.indices where fields[index].0.lowercased() == "etag" {
             if !fields[index].1.hasPrefix("W/") { fields[index].1 = "W/" + fields[index].1 }
         }
@@ -75,7 +75,7 @@ enum Compression {
 }
 
 extension FieldValue {
-    /// Whether `Accept-Encoding` takes gzip: named or by `*`, with a weight above 0.
+    /// Returns whether `Accept-Encoding` accepts gzip: by name or by `*`, with a weight above 0.
     static func acceptsGzip(_ value: String) -> Bool {
         var byName: Bool?
         var byStar = false
@@ -84,11 +84,11 @@ extension FieldValue {
             guard let coding = pieces.first else { continue }
             let weight = pieces.dropFirst().first { $0.lowercased().hasPrefix("q=") }
                 .map { Double($0.dropFirst(2)) ?? 0 }
-            let isTaken = weight ?? 1 > 0
+            let isAccepted = weight ?? 1 > 0
             if equals(coding, "gzip") || equals(coding, "x-gzip") {
-                byName = isTaken
+                byName = isAccepted
             } else if coding == "*" {
-                byStar = isTaken
+                byStar = isAccepted
             }
         }
         return byName ?? byStar

@@ -1,30 +1,29 @@
 import CZlib
 import NIOCore
 
-/// How many answers are being compressed on one event loop.
 final class DeflaterCounter {
     fileprivate(set) var count = 0
 }
 
-/// One body on its way through gzip, of which no more than a few kilobytes are held at a time.
+/// A gzip stream for one response body that buffers only a few kilobytes.
 ///
-/// Its header has a name of random length (RFC 1952): whoever sees only how long an answer is learns less of what
-/// compressed well in it ("Heal the BREACH", Palacios 2022).
+/// The gzip header has a file name of random length (RFC 1952). An attacker who sees only response lengths therefore
+/// learns less about the content ("Heal the BREACH", Palacios 2022).
 final class Deflater {
-    /// Quick more than thorough: the gain of higher levels is small beside what they cost an event loop.
+    /// Higher levels gain little compression and cost an event loop much time.
     private static let level: Int32 = 4
     private static let longestName = 64
     private static let piece = 8 * 1_024
 
-    // zlib's state points back at the stream, so it must not move.
+    // zlib's state points back at the stream, so the stream must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private let header: UnsafeMutablePointer<gz_header>
     private let name: UnsafeMutablePointer<Bytef>
     private let activeCount: DeflaterCounter?
-    /// Whether something was taken that has not come out yet.
+    /// Whether compressed input has not been flushed yet.
     private(set) var hasPendingOutput = false
 
-    /// - Returns: nil where there is no memory for it.
+    /// Returns nil when zlib cannot allocate its memory.
     init?(activeCount: DeflaterCounter? = nil) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
@@ -37,10 +36,10 @@ final class Deflater {
         self.activeCount = activeCount
         activeCount?.count += 1
         header.pointee.name = name
-        // Unix, and no time: what was compressed is no file.
+        // 3 is Unix. The header has no modification time because the response is not a file.
         header.pointee.os = 3
         let size = Int32(MemoryLayout<z_stream>.size)
-        // 16 asks for gzip around it.
+        // Adding 16 selects the gzip format.
         let status = deflateInit2_(
             stream,
             Self.level,
@@ -55,7 +54,7 @@ final class Deflater {
     }
 
     deinit {
-        // Without a state it does nothing.
+        // `deflateEnd` has no effect when the initialization failed.
         deflateEnd(stream)
         stream.deallocate()
         header.deallocate()
@@ -63,19 +62,16 @@ final class Deflater {
         activeCount?.count -= 1
     }
 
-    /// What comes out of `bytes`, which may be nothing for now.
     func compress(_ bytes: ByteBuffer) -> ByteBuffer {
         hasPendingOutput = true
         return run(bytes, Z_NO_FLUSH)
     }
 
-    /// What was held back.
     func flush() -> ByteBuffer {
         hasPendingOutput = false
         return run(ByteBuffer(), Z_SYNC_FLUSH)
     }
 
-    /// The end of the body.
     func finish() -> ByteBuffer {
         hasPendingOutput = false
         return run(ByteBuffer(), Z_FINISH)
@@ -84,7 +80,7 @@ final class Deflater {
     private func run(_ bytes: ByteBuffer, _ mode: Int32) -> ByteBuffer {
         var result = ByteBuffer()
         bytes.withUnsafeReadableBytes { input in
-            // zlib reads it only, whatever its type says.
+            // zlib only reads the input, although its type is mutable.
             let start = input.bindMemory(to: Bytef.self).baseAddress
             stream.pointee.next_in = UnsafeMutablePointer(mutating: start)
             stream.pointee.avail_in = uInt(input.count)
@@ -92,7 +88,7 @@ final class Deflater {
                 result.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.piece) { output in
                     stream.pointee.next_out = output.bindMemory(to: Bytef.self).baseAddress
                     stream.pointee.avail_out = uInt(output.count)
-                    // It cannot fail: the state is sound, and there is room.
+                    // `deflate` cannot fail here: the state is valid and there is space for output.
                     _ = deflate(stream, mode)
                     return output.count - Int(stream.pointee.avail_out)
                 }
@@ -104,7 +100,6 @@ final class Deflater {
 }
 
 extension ByteBuffer {
-    /// All of it through gzip.
     func gzipped() -> ByteBuffer? {
         guard let deflater = Deflater() else { return nil }
         var result = deflater.compress(self)

@@ -2,8 +2,7 @@ import Crypto
 import Foundation
 import Yams
 
-/// `/docs`: the OpenAPI document as one page to read, made at start, without a script and without anything from
-/// elsewhere.
+/// The page `/docs`: the OpenAPI document as HTML, rendered at startup, without scripts or external resources.
 struct DocsPage {
     private static let methods = ["get", "post", "put", "patch", "delete"]
 
@@ -13,7 +12,7 @@ struct DocsPage {
         page = Self.page(Self.html(document), isCompressed: isCompressed)
     }
 
-    /// A page of HTML in the style of `/docs`, which may load nothing and run no script.
+    /// Returns an HTML page in the style of `/docs` that may not load resources or run scripts.
     static func page(_ html: String, isCompressed: Bool) -> StaticPage {
         let hash = Data(SHA256.hash(data: Data(style.utf8))).base64EncodedString()
         return StaticPage(
@@ -40,13 +39,13 @@ struct DocsPage {
         html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
         html += "<title>\(title)</title><style>\(style)</style></head><body>"
         html += "<nav><h1>\(title) <small>\(version)</small></h1>"
-        // A phone shows the contents when asked to, without a script.
+        // On phones, a checkbox shows and hides the contents without a script.
         html += "<input type=\"checkbox\" id=\"menu\"><label for=\"menu\">Contents</label>"
         html += "<div>\(contents(groups, schemas))</div></nav><main>"
         html += "<header><p class=\"lead\">\(Markup.inline(info?["summary"]?.string ?? ""))</p>"
         html += "\(Markup.blocks(info?["description"]?.string ?? ""))"
-        html += "<p>For programs: <a href=\"/openapi.yaml\">openapi.yaml</a>. "
-        html += "In real time: <a href=\"\(GatewayPage.socketEvents.rawValue)\">events of Socket.IO</a></p></header>"
+        html += "<p>Machine-readable: <a href=\"/openapi.yaml\">openapi.yaml</a>. "
+        html += "Real-time: <a href=\"\(GatewayPage.socketEvents.rawValue)\">Socket.IO events</a></p></header>"
         for group in groups {
             html += "<section><h2 id=\"tag-\(Markup.escaped(group.tag))\">\(Markup.escaped(group.tag))</h2>"
             html += "<p>\(Markup.inline(group.description))</p>\(group.operations.map(\.html).joined())</section>"
@@ -69,7 +68,6 @@ struct DocsPage {
         var operations: [(method: String, template: String, html: String)] = []
     }
 
-    /// Operations by their first tag, in the order of the document's tags.
     private static func groups(_ document: OpenAPIDocument) -> [Group] {
         var groups = (document.root["tags"]?.sequence ?? []).map { tag in
             Group(tag: tag["name"]?.string ?? "", description: tag["description"]?.string ?? "")
@@ -79,7 +77,7 @@ struct DocsPage {
             let template = path.string ?? ""
             for method in methods {
                 guard let operation = item[method] else { continue }
-                let tag = operation["tags"]?.sequence?.first?.string ?? "others"
+                let tag = operation["tags"]?.sequence?.first?.string ?? "other"
                 let html = markup.html(method: method, template: template, item: item, operation: operation)
                 if !groups.contains(where: { $0.tag == tag }) { groups.append(Group(tag: tag, description: "")) }
                 guard let groupIndex = groups.firstIndex(where: { $0.tag == tag }) else { continue }

@@ -1,4 +1,4 @@
-/// A Markdown document of `docs/` as an HTML page, made at start, without a script and without assets from elsewhere.
+/// A Markdown document from `docs/` as an HTML page, rendered at startup, without scripts or external resources.
 struct MarkdownPage {
     let page: StaticPage
 
@@ -18,9 +18,9 @@ struct MarkdownPage {
     }
 }
 
-/// Markdown read line by line into HTML: headings, paragraphs, lists, code fences and tables.
+/// A converter from Markdown to HTML that supports headings, paragraphs, lists, code fences and tables.
 ///
-/// All text is escaped, so HTML in the source is shown as text.
+/// All text is escaped, so HTML in the source appears as text.
 struct MarkdownDocument {
     struct Heading {
         let level: Int
@@ -37,7 +37,7 @@ struct MarkdownDocument {
     private var rows: [String] = []
     /// The lines of an open code fence.
     private var code: [String]?
-    /// The tag of all headings, which then have no anchors; nil: each has the tag of its level.
+    /// The tag of all headings, which then have no anchors; nil selects the tag by level.
     private let headingTag: String?
 
     init(_ text: String, headingTag: String? = nil) {
@@ -74,7 +74,6 @@ struct MarkdownDocument {
         }
     }
 
-    /// Writes the open paragraph, list or table.
     private mutating func closeBlock() {
         if !paragraph.isEmpty { html += "<p>\(Markup.inline(paragraph.joined(separator: " ")))</p>" }
         if !items.isEmpty {
@@ -103,7 +102,6 @@ struct MarkdownDocument {
         html += "<\(tag) id=\"\(anchor)\">\(Markup.inline(text))</\(tag)>"
     }
 
-    /// The number of `#` of a heading's line; nil for another line.
     private static func headingLevel(_ line: String) -> Int? {
         let level = line.prefix { $0 == "#" }.count
         return (1...6).contains(level) && line.dropFirst(level).hasPrefix(" ") ? level : nil
@@ -116,7 +114,9 @@ struct MarkdownDocument {
         return ("ol", String(line.dropFirst(digits.count + 2)))
     }
 
-    /// A table of lines that begin with a pipe; the second line separates the heads, which are left out where all are empty.
+    /// Returns a table of lines that begin with a pipe.
+    ///
+    /// The second line separates the header cells, which are omitted when all are empty.
     private static func table(_ lines: [String]) -> String {
         let rows = lines.map(cells)
         guard rows.count > 1, rows[1].allSatisfy(isSeparator) else {
@@ -133,7 +133,7 @@ struct MarkdownDocument {
         !cell.isEmpty && cell.contains("-") && cell.allSatisfy { $0 == "-" || $0 == ":" }
     }
 
-    /// The cells of a line; a pipe in `code` or after a backslash belongs to its cell.
+    /// Returns the cells of a line; a pipe in `code` or after a backslash belongs to its cell.
     private static func cells(of line: String) -> [String] {
         var cells: [String] = []
         var cell = ""
@@ -161,10 +161,10 @@ struct MarkdownDocument {
 }
 
 extension Markup {
-    /// Documents that the gateway serves, by their names in `docs/`.
+    /// Documents that the gateway serves, by file name in `docs/`.
     private static let served = ["openapi.yaml": "/docs", "socket-events.md": "/docs/socket-events"]
 
-    /// Escaped text with its Markdown links as HTML; a link to a file that is not served is left as its text.
+    /// Converts Markdown links in escaped text to HTML; a link to a file that is not served becomes plain text.
     static func linked(_ text: String) -> String {
         var result = ""
         var rest = text[...]

@@ -1,4 +1,4 @@
-/// Text of the document as HTML: escaped, with the little of Markdown that descriptions use.
+/// HTML for texts of the OpenAPI document: escaped, with a small subset of Markdown.
 enum Markup {
     static func escaped(_ text: String) -> String {
         var result = ""
@@ -14,12 +14,11 @@ enum Markup {
         return result
     }
 
-    /// A path, which may break after a slash.
     static func path(_ template: String) -> String {
         escaped(template).replacing("/", with: "/<wbr>")
     }
 
-    /// One line of text, with `code`, **strong** and [links](https://www.rfc-editor.org) marked up.
+    /// Converts one line of text with `code`, **strong** and [links](https://www.rfc-editor.org).
     static func inline(_ text: String) -> String {
         escaped(text).components(between: "`").enumerated().map { number, part in
             guard number.isMultiple(of: 2) else { return "<code>\(part)</code>" }
@@ -29,12 +28,11 @@ enum Markup {
         }.joined()
     }
 
-    /// Paragraphs, headings, lists and tables of a description.
     static func blocks(_ text: String) -> String { MarkdownDocument(text, headingTag: "h3").html }
 }
 
 extension String {
-    /// The parts between marks, which come in pairs; a mark without its other is text.
+    /// Returns the parts between pairs of `mark`; an unpaired mark stays in the text.
     fileprivate func components(between mark: String) -> [String] {
         let parts = split(separator: mark, omittingEmptySubsequences: false).map(String.init)
         guard parts.count.isMultiple(of: 2) else { return parts }

@@ -1,6 +1,5 @@
 import Yams
 
-/// One method of one path.
 struct OperationMarkup {
     let document: OpenAPIDocument
     private let schemas: SchemaMarkup
@@ -19,7 +18,8 @@ struct OperationMarkup {
         var html = "<article id=\"\(Self.anchor(method, template))\">"
         html += "<h3><b class=\"\(method)\">\(method.uppercased())</b> <code>\(Markup.escaped(template))</code></h3>"
         html +=
-            "<p class=\"lead\">\(Markup.inline(operation["summary"]?.string ?? ""))\(isOpen ? " <span>open</span>" : "")</p>"
+            "<p class=\"lead\">\(Markup.inline(operation["summary"]?.string ?? ""))"
+            + (isOpen ? " <span>public</span>" : "") + "</p>"
         html += Markup.blocks(operation["description"]?.string ?? "")
         html += parameters(
             (item["parameters"]?.sequence.map(Array.init) ?? [])
@@ -62,6 +62,6 @@ struct OperationMarkup {
                 + "<td>\(types.first.map(schemas.summary) ?? "")</td>"
                 + "<td>\(Markup.inline(response["description"]?.string ?? ""))</td></tr>"
         }
-        return "<h4>Answers</h4><table>\(rows.joined())</table>"
+        return "<h4>Responses</h4><table>\(rows.joined())</table>"
     }
 }

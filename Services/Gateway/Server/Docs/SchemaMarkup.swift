@@ -1,10 +1,9 @@
 import Yams
 
-/// Shapes of bodies and parameters, as short as a person reads them.
 struct SchemaMarkup {
     let document: OpenAPIDocument
 
-    /// A schema on one line: `array of <a>Message</a>`, `string, 1–64 characters`.
+    /// Returns a schema on one line: `array of <a>Message</a>`, `string, 1–64 characters`.
     func summary(_ node: Node) -> String {
         if let reference = node["$ref"]?.string, let name = reference.split(separator: "/").last {
             return "<a href=\"#schema-\(Markup.escaped(String(name)))\">\(Markup.escaped(String(name)))</a>"
@@ -45,7 +44,7 @@ struct SchemaMarkup {
         return (ranges + [standard].compactMap { $0 }).map { ", \(Markup.escaped($0))" }.joined()
     }
 
-    /// A schema's properties as a table; its summary where it has none.
+    /// Returns a table of a schema's properties, or an empty string when it has none.
     func table(_ node: Node) -> String {
         guard let properties = document.resolved(node)["properties"]?.mapping else { return "" }
         let required = Set(document.resolved(node)["required"]?.sequence?.compactMap(\.string) ?? [])
@@ -60,7 +59,6 @@ struct SchemaMarkup {
         return "<table>\(rows.joined())</table>"
     }
 
-    /// The first example of a schema, if it has one.
     func example(_ node: Node) -> String {
         guard let example = node["examples"]?.sequence?.first ?? node["example"], example.mapping != nil else {
             return ""

@@ -1,14 +1,16 @@
 import NIOCore
 
-/// Reads the headers of a connection's frames on their way in and out, for what the HTTP/2 handler does not say: that it
-/// has given the connection up, and that a client sends frames that bring nothing.
+/// Reads the frame headers of an HTTP/2 connection in both directions.
+///
+/// The HTTP/2 handler does not report two facts: that it ended the connection with an error, and that a client sends
+/// useless frames.
 final class FrameMeter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// More WINDOW_UPDATEs, or frames of unknown types, than there can be a reason for.
+    /// The error for more WINDOW_UPDATE frames, or frames of unknown types, than a connection can need.
     struct FrameFlood: Error {}
 
     private enum Kind {
@@ -16,19 +18,18 @@ final class FrameMeter: ChannelDuplexHandler {
         static let headers: UInt8 = 1
         static let goAway: UInt8 = 7
         static let windowUpdate: UInt8 = 8
-        static let lastKnown: UInt8 = 9
+        static let lastDefined: UInt8 = 9
     }
 
     private static let preface = 24
     private static let header = 9
 
-    /// Whether a GOAWAY with an error was sent.
     private(set) var hasSentError = false
-    /// What may still come of frames that bring nothing: some at first, more with each frame that makes sense of them.
+    /// The number of useless frames that are still allowed; each HEADERS or DATA frame raises it by ten.
     private var idleFrames = 1_000
-    /// Bytes that come before the next frame's header.
+    /// The number of bytes before the next frame header.
     private var skipped = FrameMeter.preface
-    /// A header that is not whole yet.
+    /// The first bytes of an incomplete frame header.
     private var partial: [UInt8] = []
     private var isPayloadNext = false
 
@@ -70,19 +71,19 @@ final class FrameMeter: ChannelDuplexHandler {
         }
         skipped = length
         switch kind {
-        case Kind.windowUpdate, (Kind.lastKnown + 1)...: idleFrames -= 1
+        case Kind.windowUpdate, (Kind.lastDefined + 1)...: idleFrames -= 1
         case Kind.headers: idleFrames += 10
         default: break
         }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        inspect(at: Self.unwrapOutboundIn(data))
+        inspect(Self.unwrapOutboundIn(data))
         context.write(data, promise: promise)
     }
 
-    /// Each write begins a frame, but for the payload of the one before.
-    private func inspect(at frame: ByteBuffer) {
+    /// Inspects a write; each write begins a frame, except the payload of the frame before.
+    private func inspect(_ frame: ByteBuffer) {
         let start = frame.readerIndex
         guard !isPayloadNext, let kind = frame.getInteger(at: start + 3, as: UInt8.self) else {
             isPayloadNext = false
@@ -91,7 +92,7 @@ final class FrameMeter: ChannelDuplexHandler {
         let length = frame.getBytes(at: start, length: 3)?.reduce(0) { $0 << 8 | Int($1) } ?? 0
         isPayloadNext = frame.readableBytes < Self.header + length
         switch kind {
-        // A window is opened for what fills it.
+        // The client sends WINDOW_UPDATE frames for the data that it receives.
         case Kind.data: idleFrames += 10
         case Kind.goAway:
             let code = frame.getInteger(at: start + Self.header + 4, as: UInt32.self) ?? 0

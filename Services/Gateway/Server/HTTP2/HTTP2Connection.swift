@@ -4,21 +4,23 @@ import NIOHTTP1
 import NIOHTTP2
 import TLSRecords
 
-/// One client's HTTP/2 connection: opens a front for each of its streams, and watches over what no stream sees: that
-/// it is idle, that it floods, that it has to end.
+/// One client's HTTP/2 connection.
+///
+/// The handler creates a `ProxyHandler` for each stream. It also enforces what no single stream can observe: idle time,
+/// floods and the shutdown.
 final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// Its PING says that the client has seen our first GOAWAY.
+    /// The acknowledgement of this PING proves that the client has received the first GOAWAY.
     private static let goAwayPing = HTTP2PingData(withInteger: 0x726F_6F73_7462_7965)
     private static let goAwayTimeout = TimeAmount.seconds(2)
 
     private enum Stage {
         case serving
-        /// The client was told to open no more streams, and those that it has opened meanwhile are served.
+        /// The client received the first GOAWAY; streams that it had already opened are served.
         case draining(since: NIODeadline)
-        /// The client was told which stream was the last one.
+        /// The client received the GOAWAY with the number of the last stream.
         case drained
         case closed
     }
@@ -41,7 +43,6 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
         self.admission = admission
     }
 
-    /// Makes what is inside a connection's TLS ready for HTTP/2.
     static func install(in channel: any Channel, loop: GatewayLoop, admission: ConnectionAdmission) throws {
         let configuration = loop.state.configuration
         let meter = FrameMeter()
@@ -65,13 +66,12 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
         try pipeline.addHandler(meter)
         try pipeline.addHandler(http2)
         try pipeline.addHandler(connection)
-        // What its streams do not take yet waits with them, within their windows; the connection itself must be read,
-        // or none of them would hear that its window was opened.
+        // Each stream buffers the data that its service does not accept yet, within the stream's window. The connection
+        // itself must always be read, or no stream would receive its WINDOW_UPDATE frames.
         try channel.syncOptions?.setOption(.autoRead, value: true)
         loop.counters.http2Connections.increment()
     }
 
-    /// Makes a stream ready for its request.
     private func open(_ stream: any Channel) throws {
         openStreams += 1
         let id = try stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
@@ -83,7 +83,7 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
         try pipeline.addHandler(
             ProxyHandler(loop: loop, codec: nil, peer: peer, admission: admission)
         )
-        // Its first request is told so, and no other comes.
+        // The first request receives the limit error, and no further stream is accepted.
         if admission.limitError != nil { drain() }
     }
 
@@ -126,17 +126,17 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
             context.flush()
             end(flood)
         case is any NIOHTTP2Error where !meter.hasSentError:
-            // A single stream's, which has been reset.
+            // The error of one stream, which the HTTP/2 handler has reset.
             break
         default: end(error)
         }
     }
 
-    /// Closes on a client that broke the rules, reading nothing more of what it sends.
+    /// Closes the connection of a client that broke the rules, and reads nothing more from it.
     private func end(_ error: any Error) {
         guard let context, context.channel.isActive else { return }
         if meter.hasSentError || error is FrameMeter.FrameFlood { loop.counters.http2Violations.increment() }
-        // Only a channel that is gone refuses it.
+        // Setting the option fails only on a closed channel.
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
         context.close(promise: nil)
     }
@@ -159,12 +159,12 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
         }
     }
 
-    /// Says good-bye, and closes when the last stream has ended.
+    /// Sends GOAWAY, and closes the connection after the last stream.
     func drain() {
         guard case .serving = stage else { return }
         stage = .draining(since: .now())
-        // Some streams may be on their way to us: the first word is that there should be no more, the second, after a
-        // round trip, which one was the last (RFC 9113, section 6.8).
+        // Some streams may still be in transit. The first GOAWAY forbids new streams; the second, after a round trip,
+        // names the last stream (RFC 9113, section 6.8).
         write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
         write(.ping(Self.goAwayPing, ack: false))
         context?.flush()
@@ -179,7 +179,7 @@ final class HTTP2Connection: ChannelInboundHandler, ManagedConnection {
 
     private func closeIfDone() {
         guard case .drained = stage, openStreams == 0 else { return }
-        // What the last stream wrote is flushed at the end of this turn.
+        // The data of the last stream is flushed at the end of this turn of the event loop.
         context?.eventLoop.assumeIsolated().execute { self.closeNow() }
     }
 

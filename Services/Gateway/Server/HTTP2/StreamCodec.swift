@@ -4,23 +4,23 @@ import NIOHTTP1
 import NIOHTTP2
 import Wire
 
-/// One stream of HTTP/2 in the parts of HTTP/1 that the front speaks.
+/// Converts one HTTP/2 stream to the HTTP/1 parts that `ProxyHandler` uses.
 ///
-/// NIO's own codec does not know the whole of what a gateway must: it takes `Host` for `:authority` whatever that says,
-/// leaves a body of unknown length unframed after some methods, and cookies apart. The HTTP/2 handler has validated
-/// names, values and lengths before.
+/// NIO's own codec is not sufficient for a gateway. It prefers any `Host` to `:authority`, sends a body of unknown
+/// length without framing after some methods, and keeps cookie fields separate. The HTTP/2 handler has already
+/// validated names, values and lengths.
 final class StreamCodec: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The client may keep what is left of its request to itself.
-    enum Enough { case enough }
+    /// The outbound event that tells the client to stop sending its request.
+    enum StopSending { case stopSending }
 
     private let fieldLimit: Int
     private var hasHead = false
-    /// The last frame, until it is known whether it ends the answer: that saves a frame of its own for the end.
+    /// The last frame, held until it is clear whether it ends the response; this saves a separate frame for the end.
     private var held: (payload: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
 
     init(fieldLimit: Int) {
@@ -102,7 +102,7 @@ final class StreamCodec: ChannelDuplexHandler {
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-        guard event is Enough else {
+        guard event is StopSending else {
             context.triggerUserOutboundEvent(event, promise: promise)
             return
         }
@@ -116,7 +116,9 @@ final class StreamCodec: ChannelDuplexHandler {
 }
 
 extension HTTPRequestHead {
-    /// - Throws: `HTTPParserError` for a head that could be read in two ways, or is too large.
+    /// Converts the fields of a HEADERS block.
+    ///
+    /// - Throws: `HTTPParserError` for an ambiguous or too large head.
     fileprivate init(_ block: HPACKHeaders, hasBody: Bool, fieldLimit: Int) throws {
         guard block.count <= fieldLimit + 4 else { throw HTTPParserError.headerOverflow }
         var method = HTTPMethod.GET
@@ -128,7 +130,7 @@ extension HTTPRequestHead {
         var fields: [(String, String)] = []
         fields.reserveCapacity(block.count)
         for (name, value, _) in block {
-            // Comparing such a text takes the square of its length, and a method is compared with each that there is.
+            // Comparing such a value takes quadratic time, and the method is compared with every known method.
             guard !value.hasTooManyMarks else { throw HTTPParserError.invalidHeaderToken }
             switch name {
             case ":method": method = HTTPMethod(rawValue: value)
@@ -149,7 +151,7 @@ extension HTTPRequestHead {
             throw HTTPParserError.invalidHeaderToken
         }
         if let host = authority ?? host { fields.append(("host", host)) }
-        // HTTP/2 may take a cookie field apart to compress it; HTTP/1 must not (RFC 9113, section 8.2.3).
+        // HTTP/2 may split a cookie field to compress it; HTTP/1 must not (RFC 9113, section 8.2.3).
         if !cookies.isEmpty { fields.append(("cookie", cookies.joined(separator: "; "))) }
         if hasBody, !hasLength {
             fields.append(("transfer-encoding", "chunked"))
@@ -166,7 +168,7 @@ extension HTTPRequestHead {
 }
 
 extension HPACKHeaders {
-    /// Fields whose value is another one each time, which would only push others out of the client's table.
+    /// Fields whose value differs in each response; indexing them would only evict others from the client's table.
     private static let unique: Set<String> = ["content-length", "date", "etag", "traceparent", "x-request-id"]
 
     fileprivate init(_ head: HTTPResponseHead) {
@@ -175,7 +177,7 @@ extension HPACKHeaders {
         add(name: ":status", value: String(head.status.code))
         for (name, value) in head.headers {
             let name = name.lowercased()
-            // They belong to HTTP/1's connections.
+            // These fields belong to HTTP/1 connections.
             if name == "connection" || name == "transfer-encoding" || name == "keep-alive" { continue }
             add(name: name, value: value, indexing: Self.unique.contains(name) ? .nonIndexable : .indexable)
         }

@@ -1,12 +1,12 @@
-/// Makes request ids, trace parents and throws of the dice, on one event loop.
+/// A random generator for request ids, trace parents and random choices on one event loop.
 ///
-/// They name things and prove nothing, so a fast generator (xoshiro256**) seeded by the system's serves.
+/// The values are identifiers and not secrets, so a fast generator (xoshiro256**) with a system seed is sufficient.
 struct FastRandomGenerator {
     private var state: (UInt64, UInt64, UInt64, UInt64)
 
     init() {
         var system = SystemRandomNumberGenerator()
-        // A state of zeros alone would stay zero.
+        // A state of only zeros would stay zero.
         state = (system.next(), system.next(), system.next(), system.next() | 1)
     }
 
@@ -23,7 +23,7 @@ struct FastRandomGenerator {
         return result
     }
 
-    /// 32 hexadecimal characters.
+    /// Returns 32 hexadecimal characters.
     mutating func requestID() -> String {
         let (high, low) = (next(), next())
         return String(unsafeUninitializedCapacity: 32) { text in
@@ -33,7 +33,7 @@ struct FastRandomGenerator {
         }
     }
 
-    /// A W3C trace parent that begins a trace, sampled.
+    /// Returns a W3C trace parent that starts a sampled trace.
     mutating func traceparent() -> String {
         let (high, low, parent) = (next(), next() | 1, next() | 1)
         return String(unsafeUninitializedCapacity: 55) { text in
@@ -47,8 +47,9 @@ struct FastRandomGenerator {
         }
     }
 
-    /// The trace parent of what is asked for on behalf of `parent`, which is a valid one: its trace, a span of our own,
-    /// and of its flags those that are defined (sampled, and a random trace id).
+    /// Returns the trace parent of a request on behalf of `parent`, which must be valid.
+    ///
+    /// It has the parent's trace id, a new span id, and the parent's defined flags (sampled, random trace id).
     mutating func traceparent(within parent: String) -> String {
         let span = next() | 1
         var parent = parent
@@ -68,12 +69,11 @@ struct FastRandomGenerator {
         byte < UInt8(ascii: "a") ? byte - UInt8(ascii: "0") : byte - UInt8(ascii: "a") + 10
     }
 
-    /// A number from 0 up to `limit`.
     mutating func below(_ limit: Int) -> Int {
         Int(truncatingIfNeeded: next() >> 33) % limit
     }
 
-    /// A number from 0 up to 1.
+    /// Returns a number from 0 up to, but not including, 1.
     mutating func chance() -> Double {
         Double(next() >> 11) / Double(1 << 53 as UInt64)
     }

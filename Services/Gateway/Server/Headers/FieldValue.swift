@@ -1,6 +1,5 @@
-/// Questions asked of header field values, answered on their bytes.
 enum FieldValue {
-    /// Whether a comma-separated list has `token`, which is lower-case.
+    /// Returns whether a comma-separated list contains `token`, which must be lower-case.
     static func list(_ value: String, contains token: StaticString) -> Bool {
         tokens(of: value).contains { equals($0, token) }
     }
@@ -9,7 +8,7 @@ enum FieldValue {
         value.split(separator: ",").map(\.trimmedASCII)
     }
 
-    /// Whether `value` is `token`, which is lower-case, in any case.
+    /// Returns whether `value` equals `token`, which must be lower-case; the case of `value` is ignored.
     static func equals(_ value: some StringProtocol, _ token: StaticString) -> Bool {
         let bytes = value.utf8
         guard bytes.count == token.utf8CodeUnitCount else { return false }
@@ -22,7 +21,7 @@ enum FieldValue {
         return true
     }
 
-    /// The token of `Bearer <token>`; nil for any other scheme, and for one without a token.
+    /// Returns the token of `Bearer <token>`, or nil for another scheme or a missing token.
     static func bearer(_ value: String) -> String? {
         let bytes = value.utf8
         guard let space = bytes.firstIndex(of: UInt8(ascii: " ")), equals(value[..<space], "bearer") else { return nil }
@@ -30,7 +29,7 @@ enum FieldValue {
         return token.isEmpty || token.utf8.contains(UInt8(ascii: " ")) ? nil : String(token)
     }
 
-    /// Whether `value` may be a request's id: 1–128 characters of `[A-Za-z0-9._-]`.
+    /// Returns whether `value` is a valid request id: 1–128 characters of `[A-Za-z0-9._-]`.
     static func isRequestID(_ value: String) -> Bool {
         (1...128).contains(value.utf8.count) && value.utf8.allSatisfy(isNameByte)
     }
@@ -44,9 +43,9 @@ enum FieldValue {
         }
     }
 
-    /// Whether `value` is a W3C trace parent with ids that are not all zeros.
+    /// Returns whether `value` is a W3C trace parent with ids that are not all zeros.
     ///
-    /// One of a later version counts by what it has in common with version 00, as section 3.2.4 asks.
+    /// A value of a later version is parsed as version 00, as section 3.2.4 requires.
     static func isTraceparent(_ value: String) -> Bool {
         let bytes = value.utf8
         guard bytes.count >= 55, !bytes.starts(with: "ff".utf8) else { return false }
@@ -70,13 +69,13 @@ enum FieldValue {
         return hasTrace && hasParent
     }
 
-    /// Whether `value` names one host, with or without a port, and nothing else.
+    /// Returns whether `value` is a single host, with or without a port.
     static func isHost(_ value: String) -> Bool {
         !value.isEmpty && value.utf8.count <= 255
             && value.utf8.allSatisfy { isNameByte($0) || [0x3A, 0x5B, 0x5D, 0x7E, 0x25].contains($0) }
     }
 
-    /// The number of a `Content-Length`, digits alone.
+    /// Returns the number of a `Content-Length`; only digits are accepted.
     static func length(_ value: String) -> Int? {
         guard !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -86,7 +85,6 @@ enum FieldValue {
 }
 
 extension StringProtocol {
-    /// Without spaces and tabs around it.
     var trimmedASCII: SubSequence {
         let isBlank = { (character: Character) in character == " " || character == "\t" }
         guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {

@@ -1,12 +1,12 @@
-/// What a header field's name means to the gateway.
+/// The meaning of a header field's name to the gateway.
 enum HeaderKind {
-    /// Goes through as it is.
+    /// Forwarded unchanged.
     case endToEnd
-    /// Belongs to one connection and ends here (RFC 9110, section 7.6.1).
+    /// Belongs to one connection and is not forwarded (RFC 9110, section 7.6.1).
     case hopByHop
-    /// Says something that only we may say, such as where a request came from; a client's is dropped.
+    /// Set by the gateway only, such as the origin of a request; a client's field is dropped.
     case reserved
-    /// Say where a request came from, which is heard from trusted proxies alone.
+    /// Describes the origin of a request; accepted from trusted proxies only.
     case forwardedFor
     case forwardedProto
     case forwardedHost
@@ -26,9 +26,9 @@ enum HeaderKind {
     case accessControlRequestMethod
     case accessControl
 
-    /// The kind of a name.
+    /// Classifies a name.
     ///
-    /// Case does not matter, and neither does `_` for `-`: some servers take one for the other.
+    /// Case is ignored, and `_` counts as `-`, because some servers treat them as equal.
     init(_ name: String) {
         self = name.utf8.withContiguousStorageIfAvailable(Self.kind) ?? Self.kind(of: Array(name.utf8))
     }

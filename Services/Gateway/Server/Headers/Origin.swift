@@ -1,18 +1,17 @@
 import NIOCore
 import ServiceHost
 
-/// Where a request came from, as services are told.
+/// The origin of a request, as the gateway reports it to services.
 struct Origin: Sendable {
-    /// The client's address, as far as that can be known.
+    /// The client's address, as far as it can be determined.
     var address: String
-    /// `http` or `https`: what the client itself used.
+    /// `http` or `https`, as the client used it.
     var scheme: String
-    /// The host that the client asked for, where a proxy has put its own into `Host`.
+    /// The host that the client requested, when a proxy has replaced `Host`.
     var host: String?
-    /// Whose word is taken on who was there before; nil where the other end's is not.
+    /// The ranges of trusted proxies; nil when the other end of the connection is not a trusted proxy.
     private var trusted: AddressRanges?
 
-    /// The other end of a connection.
     init(of channel: any Channel, scheme: String, trusting ranges: AddressRanges) {
         self.init(of: channel.remoteAddress?.ipAddress ?? "unknown", scheme: scheme, trusting: ranges)
     }
@@ -24,7 +23,7 @@ struct Origin: Sendable {
         trusted = ip.map(ranges.contains) ?? false ? ranges : nil
     }
 
-    /// Where a request came from that this end of a connection has brought.
+    /// Returns the origin of a request on this connection whose forwarding fields make these claims.
     func origin(claiming claims: Forwarding) -> Origin {
         guard let trusted else { return self }
         var origin = self
@@ -40,22 +39,21 @@ struct Origin: Sendable {
         return scheme == "http" || scheme == "https" ? scheme : nil
     }
 
-    /// What the nearest proxy has said, where several have.
+    /// Returns the last element, which the nearest proxy added.
     private static func last(_ list: String) -> Substring {
         FieldValue.tokens(of: list).last ?? ""
     }
 }
 
-/// What a request's fields say of the way it took.
 struct Forwarding: Sendable {
-    /// `X-Forwarded-For`, field by field.
+    /// The values of the `X-Forwarded-For` fields.
     var addresses: [String] = []
     var scheme: String?
     var host: String?
 
-    /// The last address that no trusted proxy has, walking back from `nearest`.
+    /// Returns the last address that is not a trusted proxy, going backwards from `nearest`.
     ///
-    /// What is written to the left of it was written by the client, who may write what it likes.
+    /// The client could have written any address further left, so those are ignored.
     fileprivate func client(beyond nearest: String, trusting ranges: AddressRanges) -> String {
         var client = nearest
         for field in addresses.reversed() {
@@ -68,7 +66,7 @@ struct Forwarding: Sendable {
         return client
     }
 
-    /// An address without the port that some proxies add.
+    /// Returns an address without the port that some proxies append.
     private static func bare(_ hop: Substring) -> Substring {
         if hop.hasPrefix("["), let end = hop.firstIndex(of: "]") { return hop[hop.index(after: hop.startIndex)..<end] }
         guard let colon = hop.firstIndex(of: ":"), hop[hop.index(after: colon)...].allSatisfy(\.isNumber),

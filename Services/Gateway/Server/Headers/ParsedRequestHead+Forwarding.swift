@@ -2,9 +2,9 @@ import NIOCore
 import NIOHTTP1
 
 extension ParsedRequestHead {
-    /// The head that goes to `instance` in place of the client's.
+    /// Returns the head that is sent to `instance` instead of the client's.
     ///
-    /// The client's own claims about where it came from are gone by now; these are ours.
+    /// The client's own forwarding fields have been removed; the gateway adds its own.
     func head(
         replacing head: HTTPRequestHead,
         target: String? = nil,
@@ -39,7 +39,7 @@ extension ParsedRequestHead {
         )
     }
 
-    /// The fields of a trailer that may go on: none that frames, routes, identifies or authorises.
+    /// Returns the trailer fields that may be forwarded: none that frames, routes, identifies or authorises.
     static func trailers(_ trailers: HTTPHeaders?) -> HTTPHeaders? {
         guard let trailers else { return nil }
         return HTTPHeaders(trailers.filter { HeaderKind($0.name) == .endToEnd }.map { ($0.name, $0.value) })

@@ -1,7 +1,7 @@
 import NIOHTTP1
 import Wire
 
-/// What a request's header fields say, gathered in one pass; the fields that go on to a service with it.
+/// The parsed header fields of a request, and the fields to forward to a service.
 struct ParsedRequestHead {
     enum Framing: Equatable {
         case none
@@ -15,7 +15,7 @@ struct ParsedRequestHead {
         case none
         case bearer(String)
         case session(String)
-        /// Two of a kind, or of another form.
+        /// Repeated, or in an unsupported form.
         case unreadable
     }
 
@@ -26,20 +26,22 @@ struct ParsedRequestHead {
     private(set) var traceparent: String?
     private(set) var origin: String?
     private(set) var acceptsGzip = false
-    /// What the request says of its way here, true only of those who may be trusted.
+    /// The forwarding fields, which are valid only from trusted proxies.
     private(set) var forwarding = Forwarding()
-    /// Whether the client waits for 100 before it sends its body.
+    /// Whether the client waits for 100 (Continue) before it sends its body.
     private(set) var expectsContinue = false
-    /// Whether the client asked for another protocol, which stops NIO's decoder at the end of the request.
+    /// Whether the client requested an upgrade, after which NIO's decoder stops at the end of the request.
     private(set) var hasUpgrade = false
     private(set) var wantsWebSocket = false
     private(set) var isPreflight = false
-    /// What a browser asks before a page of another origin may call; for the gateway to answer, but where the service does.
+    /// The CORS request fields, which the gateway handles unless the service does.
     private(set) var corsRequestFields: [(String, String)] = []
-    /// The client's fields that are for the service too, in their order and number.
+    /// The client's fields to forward, in their original order and number.
     private(set) var forwarded: [(String, String)] = []
 
-    /// - Throws: `APIError` for fields that could be read in two ways.
+    /// Parses the header fields of a request.
+    ///
+    /// - Throws: `APIError` for ambiguous fields.
     init(_ head: HTTPRequestHead) throws(APIError) {
         var connection: [String] = []
         var upgrade: String?
@@ -47,7 +49,7 @@ struct ParsedRequestHead {
         var traces = 0
         forwarded.reserveCapacity(head.headers.count + 9)
         for (name, value) in head.headers {
-            // Splitting or comparing such a text takes the square of its length: half a second for 64 kB.
+            // Splitting or comparing such a value takes quadratic time: half a second for 64 kB.
             guard !value.hasTooManyMarks else {
                 throw GatewayError.invalid("header", "a header field may have at most 128 combining marks in a row")
             }
@@ -63,18 +65,18 @@ struct ParsedRequestHead {
                 host = value
             case .contentLength:
                 guard let length = FieldValue.length(value), framing == .none else {
-                    throw GatewayError.invalid("content_length", "the Content-Length field is malformed")
+                    throw GatewayError.invalid("content_length", "the Content-Length field must be one decimal number")
                 }
                 framing = .length(length)
             case .transferEncoding:
-                // Of a stream of HTTP/2 it is our own, for a body whose length was not told.
+                // On an HTTP/2 stream, `StreamCodec` adds this field for a body of unknown length.
                 guard framing == .none, FieldValue.equals(value, "chunked"), head.version != .http1_0 else {
-                    throw GatewayError.invalid("transfer_encoding", "the Transfer-Encoding is none that is taken")
+                    throw GatewayError.invalid("transfer_encoding", "the Transfer-Encoding field must be chunked")
                 }
                 framing = .chunked
             case .expect:
                 guard FieldValue.equals(value, "100-continue") else {
-                    throw GatewayError.invalid("expect", "the Expect field asks for what is not offered")
+                    throw GatewayError.invalid("expect", "the Expect field must be 100-continue")
                 }
                 expectsContinue = head.version != .http1_0
             case .upgrade: upgrade = value
@@ -107,13 +109,13 @@ struct ParsedRequestHead {
         guard host != nil || head.version == .http1_0 else {
             throw GatewayError.invalid("host", "the Host field is missing")
         }
-        // It belongs to its trace, and one that begins here has none (W3C Trace Context, section 4.3).
+        // `tracestate` belongs to its trace, and a trace that starts here has none (W3C Trace Context, section 4.3).
         if traceparent != nil { for value in traceState { forwarded.append(("tracestate", value)) } }
         hasUpgrade = upgrade != nil
         if !connection.isEmpty { read(connection, upgrade: upgrade, head: head) }
     }
 
-    /// `Authorization` says who asks where a session's token is there too, in whichever order they come.
+    /// Sets the credential; `Authorization` takes precedence over a session token, in either order.
     private mutating func setCredential(_ found: Credential) {
         switch (credential, found) {
         case (.none, _), (.session, .bearer), (.session, .unreadable): credential = found
@@ -122,7 +124,7 @@ struct ParsedRequestHead {
         }
     }
 
-    /// What `Connection` names stays here too, but for what frames and routes a request.
+    /// Removes the fields that `Connection` names, except those that frame and route a request.
     private mutating func read(_ connection: [String], upgrade: String?, head: HTTPRequestHead) {
         var named: Set<String> = []
         for value in connection {

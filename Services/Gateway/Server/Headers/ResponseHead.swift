@@ -1,24 +1,23 @@
 import NIOHTTP1
 
-/// Makes the head that a client gets of the one a service gave.
 enum ResponseHead {
-    /// How the end of an answer's body is told.
+    /// How the end of a response body is marked.
     enum Framing {
         case none
         case length
         case chunked
-        /// By the connection's end: HTTP/1.0 without a length.
+        /// The end of the connection: HTTP/1.0 without a length.
         case close
-        /// By the stream's end: HTTP/2.
+        /// The end of the stream: HTTP/2.
         case stream
 
         var mayHaveTrailers: Bool { self == .chunked || self == .stream }
     }
 
-    /// The fields of the answer and how its end is told.
+    /// Returns the fields of the response and its framing.
     ///
-    /// An answer `isBodyless` that has no body whatever its fields say, as to `HEAD`; `version` is the client's. What a
-    /// service says of other origins is dropped, since that is the gateway's to say, unless the route `keepsCORS`.
+    /// A response `isBodyless` has no body, whatever its fields say, for example to `HEAD`; `version` is the client's.
+    /// A service's CORS fields are dropped, because the gateway sets its own, unless the route `keepsCORS`.
     static func fields(
         of head: HTTPResponseHead,
         isCompressed: Bool = false,

@@ -19,7 +19,7 @@ final class ClientConnections: Sendable {
 
     var count: Int { state.withLock(\.total) }
 
-    /// Adds a connection and returns the numbers with it; without a key, only the total counts it.
+    /// Adds a connection and returns the new counts; a connection without a key counts only in the total.
     func add(_ key: UInt64?) -> (total: Int, ofAddress: Int) {
         state.withLock { state in
             state.total += 1
@@ -37,7 +37,6 @@ final class ClientConnections: Sendable {
         }
     }
 
-    /// The number of connections of each address, as it is now.
     func byAddress() -> [UInt64: Int] { state.withLock(\.byAddress) }
 
     func refused(isOfAddress: Bool) { (isOfAddress ? addressRefusals : refusals).increment() }

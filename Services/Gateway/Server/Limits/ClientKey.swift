@@ -1,7 +1,6 @@
 import Foundation
 import Wire
 
-/// What a limit counts by: a person, or the place that requests come from.
 enum ClientKey {
     static func user(_ user: User.ID) -> UInt64 {
         var hasher = Hasher()
@@ -9,7 +8,7 @@ enum ClientKey {
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// The key of an IPv4 address, or of an IPv6 address's /64, which is what one customer of a provider has at least.
+    /// Returns the key of an IPv4 address or of an IPv6 /64, the smallest block that a provider assigns to a customer.
     static func address(_ address: String) -> UInt64 {
         var hasher = Hasher()
         var ipv4 = in_addr()
@@ -20,7 +19,7 @@ enum ClientKey {
             withUnsafeBytes(of: ipv6) { bytes in
                 let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
                 if bytes.prefix(12).elementsEqual(mapped) {
-                    // An IPv4 address as a socket of both families shows it.
+                    // An IPv4-mapped address, as a dual-stack socket reports it.
                     hasher.combine(bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
                 } else {
                     hasher.combine(bytes.loadUnaligned(as: UInt64.self))

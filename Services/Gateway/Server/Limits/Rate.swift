@@ -1,18 +1,18 @@
-/// How many requests are let in: a burst at once, and so many a second on average.
 struct Rate: Hashable, Sendable {
-    /// Nanoseconds in which one request is earned back.
+    /// The nanoseconds after which one request is allowed again.
     let interval: UInt64
     let burst: UInt64
 
+    /// Creates a rate of `count` requests in `seconds`.
+    ///
     /// - Parameters:
-    ///   - count: how many requests, at least one.
-    ///   - seconds: in how many seconds.
-    ///   - burst: how many of them at once, at least one.
+    ///   - count: the number of requests, at least 1.
+    ///   - seconds: the period in seconds.
+    ///   - burst: the number of requests at one moment, at least 1.
     init(_ count: Int, in seconds: Int, burst: Int) {
         interval = max(1, UInt64(seconds) * 1_000_000_000 / UInt64(max(1, count)))
         self.burst = UInt64(max(1, burst))
     }
 
-    /// Nanoseconds in which all of a burst is earned back.
     var window: UInt64 { interval * burst }
 }

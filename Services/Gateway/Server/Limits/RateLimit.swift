@@ -1,7 +1,6 @@
 import Metrics
 import Wire
 
-/// One of the limits, under the name that clients read.
 struct RateLimit: Sendable {
     enum Name: String, CaseIterable, Sendable {
         case user
@@ -22,14 +21,14 @@ struct RateLimit: Sendable {
         self.rate = rate
         self.buckets = buckets
         refusals = Counter(label: "roost_gateway_rate_limited_total", dimensions: [("limit", name.rawValue)])
-        // A token bucket in the terms of the draft: its quota is the burst, its window the time in which that comes back.
+        // In the draft's terms, the quota is the burst, and the window is the time to refill it.
         policy = "\"\(name.rawValue)\";q=\(rate.burst);w=\(Self.seconds(rate.window))"
         prefix = "\"\(name.rawValue)\";r="
     }
 
-    /// Counts a request, of which `share` together count for one, and says what is left for those that follow.
+    /// Counts a request and returns the remaining quota; `share` requests together count as one.
     ///
-    /// - Throws: `RateExceeded` where it is one too many.
+    /// - Throws: `RateExceeded` when the limit is exceeded.
     func admit(_ key: UInt64, share: UInt64 = 1, now: UInt64) throws(RateExceeded) -> RateQuota {
         let decision = buckets.take(key, share: share, at: rate, now: now)
         let value = "\(prefix)\(decision.remaining);t=\(Self.seconds(decision.untilFull))"
@@ -41,13 +40,12 @@ struct RateLimit: Sendable {
         return quota
     }
 
-    /// Whole seconds, rounded up.
     private static func seconds(_ nanoseconds: UInt64) -> UInt64 {
         max(1, (nanoseconds + 999_999_999) / 1_000_000_000)
     }
 }
 
-/// What a client is told of a limit: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10).
+/// The rate limit fields of a response: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10).
 struct RateQuota: Sendable {
     let policy: String
     let value: String
@@ -58,10 +56,9 @@ struct RateQuota: Sendable {
     }
 }
 
-/// A request that is one too many.
 struct RateExceeded: Error {
     let quota: RateQuota
-    /// Seconds until the next one is let in.
+    /// Seconds until the next request is allowed.
     let retryAfter: Int
 
     var apiError: APIError {

@@ -1,6 +1,6 @@
-/// The limits that are on; the buckets outlive a change of their rates.
+/// The active rate limits; the buckets are kept when the rates change.
 struct RateLimits: Sendable {
-    /// The memory of the limits: 16 bytes a bucket, whatever comes.
+    /// The buckets of the limits, a fixed number of 16 bytes each.
     struct Tables: Sendable {
         let user = TokenBuckets(capacity: 32_768)
         let address = TokenBuckets(capacity: 32_768)
@@ -22,12 +22,12 @@ struct RateLimits: Sendable {
         register = limit(.register, Self.perMinute(configuration.registerRate), tables.register)
     }
 
-    /// So many a second, and ten seconds' worth at once.
+    /// Returns a rate per second with a burst of ten seconds.
     private static func perSecond(_ count: Int) -> Rate? {
         count > 0 ? Rate(count, in: 1, burst: 10 * count) : nil
     }
 
-    /// So many a minute, and a minute's worth at once.
+    /// Returns a rate per minute with a burst of one minute.
     private static func perMinute(_ count: Int) -> Rate? {
         count > 0 ? Rate(count, in: 60, burst: count) : nil
     }

@@ -1,12 +1,15 @@
 import Locks
 
-/// Token buckets by key, which all event loops share, in a table of a fixed size.
+/// Token buckets by key in a table of fixed size, shared by all event loops.
 ///
-/// A bucket is one number, the time at which it is full again (GCRA's theoretical arrival time), so a full bucket need
-/// not be kept at all. The table has sets of eight; a key's set is a hash of it that nobody outside can foresee. Where a
-/// set has no room, the bucket goes that is the nearest to full: who floods the table with keys empties no bucket of
-/// another's, and never gets rid of one of his own that is emptier. Within a process the count is exact: each set has its
-/// lock. Several gateways each count for themselves.
+/// A bucket is one number, the time at which it is full again (GCRA's theoretical arrival time), so a full bucket needs
+/// no slot.
+///
+/// The table has sets of eight slots, and a hash of the key that clients cannot predict selects the set. When a set has
+/// no free slot, the bucket nearest to full is replaced. An attacker who floods the table with keys therefore empties
+/// no bucket of another client, and cannot get rid of an emptier bucket of their own.
+///
+/// Counts within a process are exact, because a lock protects each set. Each gateway process counts separately.
 final class TokenBuckets: Sendable {
     private struct Slot {
         var key: UInt64 = 0
@@ -21,14 +24,13 @@ final class TokenBuckets: Sendable {
         }
     }
 
-    /// What became of a request.
     struct Decision: Equatable {
         let isAdmitted: Bool
-        /// How many more may come at this moment.
+        /// The number of further requests that are allowed at this moment.
         let remaining: UInt64
         /// Nanoseconds until the bucket is full again.
         let untilFull: UInt64
-        /// Nanoseconds until a request that was refused would be let in.
+        /// Nanoseconds until a rejected request would be admitted.
         let untilNext: UInt64
     }
 
@@ -38,16 +40,15 @@ final class TokenBuckets: Sendable {
     private let shards: [Shard]
     private let setsPerShard: UInt64
 
-    /// A table of at least `capacity` buckets.
     init(capacity: Int) {
         let sets = max(1, capacity / (Self.ways * Self.shardCount))
         setsPerShard = UInt64(sets)
         shards = (0..<Self.shardCount).map { _ in Shard(count: sets * Self.ways) }
     }
 
-    /// Takes one token of the bucket of `key`, a hash that is spread evenly, or one of the `share` parts of a token.
+    /// Takes one token, or one of `share` parts of a token, from the bucket of `key`, an evenly distributed hash.
     func take(_ key: UInt64, share: UInt64 = 1, at rate: Rate, now: UInt64) -> Decision {
-        // Zero marks a slot that nobody has.
+        // Zero marks an empty slot.
         let key = max(1, key)
         let set = Int((key >> 8) % setsPerShard) * Self.ways
         return shards[Int(key % UInt64(Self.shardCount))].slots.withLock { slots in

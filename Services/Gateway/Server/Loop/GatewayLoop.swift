@@ -3,18 +3,15 @@ import NIOCore
 import NIOHTTP1
 import ServiceHost
 
-/// Something on an event loop that has deadlines and must end when the gateway stops.
+/// An object on an event loop with deadlines, which must end when the gateway stops.
 protocol ManagedConnection: AnyObject {
-    /// Its place in the loop's list.
     var listIndex: Int { get set }
     func check(_ now: NIODeadline)
-    /// Ends as soon as it may.
+    /// Ends as soon as its request allows.
     func drain()
-    /// Ends now.
     func closeNow()
-    /// Since when it is a connection that nothing is asked of; nil for all else.
+    /// The time since which the connection is idle; nil for a busy connection and for other objects.
     var idleSince: NIODeadline? { get }
-    /// The address that its connection counts for; nil where there is none.
     var connectionKey: UInt64? { get }
 }
 
@@ -23,14 +20,14 @@ extension ManagedConnection {
     var connectionKey: UInt64? { nil }
 }
 
-/// All that belongs to one event loop: its connections, its pools, its deadlines.
+/// The state of one event loop: its connections, pools and deadlines.
 ///
-/// One coarse ticker looks at all deadlines, so that a request costs no timer. Everything here is touched on the loop
-/// alone, which makes the unchecked claim true.
+/// One coarse timer checks all deadlines, so a request needs no timer of its own. All members are used on the event
+/// loop only, which makes `@unchecked Sendable` correct.
 final class GatewayLoop: @unchecked Sendable {
     let eventLoop: any EventLoop
     private(set) var state: GatewayState
-    /// By service, as in the configuration.
+    /// By service, in the order of the configuration.
     let balancers: [Balancer]
     let counters: LoopMetrics
     let deflaters = DeflaterCounter()
@@ -39,7 +36,7 @@ final class GatewayLoop: @unchecked Sendable {
     private var managed: [any ManagedConnection] = []
     private var drained: EventLoopPromise<Void>?
     private var ticker: RepeatedTask?
-    /// Not before then is it worth looking for idle connections.
+    /// The earliest time for another search for idle connections.
     private var nextEviction = NIODeadline.uptimeNanoseconds(0)
     var clock = HTTPClock()
 
@@ -71,14 +68,14 @@ final class GatewayLoop: @unchecked Sendable {
         }
     }
 
-    /// Goes on with other settings and other instances; requests under way finish where they are.
+    /// Applies other settings and instances; requests in progress finish at their instances.
     func apply(_ state: GatewayState) {
         self.state = state
         for (balancer, cluster) in zip(balancers, state.clusters) {
             let pools = cluster.instances.map { health in
-                let known = balancer.pools.first { $0.health === health }
-                known?.apply(state.configuration, loops: state.loopCount)
-                return known ?? Self.pool(of: health, state: state, eventLoop: eventLoop)
+                let existing = balancer.pools.first { $0.health === health }
+                existing?.apply(state.configuration, loops: state.loopCount)
+                return existing ?? Self.pool(of: health, state: state, eventLoop: eventLoop)
             }
             balancer.apply(cluster: cluster, pools: pools)
         }
@@ -87,24 +84,24 @@ final class GatewayLoop: @unchecked Sendable {
         start()
     }
 
-    func track(_ one: any ManagedConnection) {
-        one.listIndex = managed.count
-        managed.append(one)
-        if isDraining { one.drain() }
+    func track(_ entry: any ManagedConnection) {
+        entry.listIndex = managed.count
+        managed.append(entry)
+        if isDraining { entry.drain() }
     }
 
-    func untrack(_ one: any ManagedConnection) {
-        guard one.listIndex >= 0, let last = managed.popLast() else { return }
-        if last !== one {
-            managed[one.listIndex] = last
-            last.listIndex = one.listIndex
+    func untrack(_ entry: any ManagedConnection) {
+        guard entry.listIndex >= 0, let last = managed.popLast() else { return }
+        if last !== entry {
+            managed[entry.listIndex] = last
+            last.listIndex = entry.listIndex
         }
-        one.listIndex = -1
+        entry.listIndex = -1
         if isDraining && managed.isEmpty { drained?.succeed() }
     }
 
     private func check(_ now: NIODeadline) {
-        // From the end, since one that ends is replaced by the last.
+        // In reverse order, because the last connection replaces one that ends.
         for listIndex in managed.indices.reversed() where listIndex < managed.count {
             managed[listIndex].check(now)
         }
@@ -113,24 +110,24 @@ final class GatewayLoop: @unchecked Sendable {
         state.connections.recordGauges()
     }
 
-    /// Closes idle connections where nearly all that there may be are open, so that a client with a request finds room.
+    /// Closes idle connections when nearly all allowed connections are open, so that a new client can connect.
     ///
-    /// The addresses with the most connections lose theirs first, and of one address the connections that are idle for
-    /// the longest. So many are closed at once that looking at all of them costs a newcomer next to nothing; where too
-    /// few are idle for that, it is looked at a few times a second.
+    /// Connections of the addresses with the most connections close first, and among these the longest idle ones. Each
+    /// search closes many connections, so its cost per new connection is very small. When too few are idle, the next
+    /// search waits for 100 ms.
     @discardableResult func evictIdleConnections(_ now: NIODeadline) -> Int {
         let connections = state.connections
         let (open, limit) = (connections.count, state.configuration.connectionLimit)
         guard open > limit - limit / 20, now >= nextEviction else { return 0 }
         let counts = connections.byAddress()
-        let idle = managed.compactMap { one -> (one: any ManagedConnection, since: NIODeadline, count: Int)? in
-            guard let since = one.idleSince else { return nil }
-            return (one, since, one.connectionKey.flatMap { counts[$0] } ?? 0)
+        let idle = managed.compactMap { entry -> (entry: any ManagedConnection, since: NIODeadline, count: Int)? in
+            guard let since = entry.idleSince else { return nil }
+            return (entry, since, entry.connectionKey.flatMap { counts[$0] } ?? 0)
         }.sorted { ($1.count, $0.since) < ($0.count, $1.since) }
         // The other loops close their share.
         let share = max(1, (open - limit + limit / 10) / max(1, state.loopCount))
         if idle.count < share { nextEviction = now + .milliseconds(100) }
-        for victim in idle.prefix(share) { victim.one.closeNow() }
+        for victim in idle.prefix(share) { victim.entry.closeNow() }
         let closed = min(share, idle.count)
         connections.evicted(closed)
         return closed
@@ -138,13 +135,13 @@ final class GatewayLoop: @unchecked Sendable {
 
     // MARK: Stopping
 
-    /// Lets what is under way finish; the future is done when all is.
+    /// Lets requests in progress finish; the future completes when all connections have ended.
     func drain() -> EventLoopFuture<Void> {
         eventLoop.flatSubmit { [self] in
             isDraining = true
             let promise = eventLoop.makePromise(of: Void.self)
             drained = promise
-            for one in managed { one.drain() }
+            for entry in managed { entry.drain() }
             if managed.isEmpty { promise.succeed() }
             return promise.futureResult
         }
@@ -154,7 +151,7 @@ final class GatewayLoop: @unchecked Sendable {
         eventLoop.submit { [self] in
             ticker?.cancel()
             ticker = nil
-            for one in managed { one.closeNow() }
+            for entry in managed { entry.closeNow() }
             for pool in balancers.flatMap(\.pools) { pool.closeIdle() }
         }
     }

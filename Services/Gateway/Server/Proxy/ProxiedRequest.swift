@@ -1,55 +1,48 @@
 import NIOCore
 import NIOHTTP1
 
-/// One request and its answer, as far as they have come.
 struct ProxiedRequest {
     let head: HTTPRequestHead
     let method: MethodSet
     let started: NIODeadline
     var parsedHead: ParsedRequestHead?
-    /// The target that goes to the service; nil: as the client sent it.
+    /// The target for the service; nil keeps the client's target.
     var target: String?
-    /// Where it comes from, once its fields were read.
     var origin: Origin?
     var route: Route?
     var requestID = ""
     var traceparent = ""
 
     var upstream: UpstreamHandler?
-    /// Where the request is going; nil for our own answers.
+    /// The index of the service; nil for the gateway's own responses.
     var service: Int?
     var connectionAttempts = 0
-    /// The tag of the only instance that may be asked, since it has the session that the request names.
+    /// The tag of the only suitable instance, when the request names an Engine.IO session.
     var session: Substring?
-    /// Instances that it was sent to in vain.
+    /// Instances at which the request has failed.
     var tried = TriedPools()
-    /// Whether it was sent a second time.
     var isRetry = false
-    /// When it was last sent to an instance.
     var attemptBegan: NIODeadline
-    /// What is left to its sender of the limit that is the closest to him.
+    /// The remaining quota of the limit that was counted last.
     var quota: RateQuota?
 
-    /// Whether the connection may serve another request after this one.
     var keepAlive: Bool
     var requestEnded = false
     var responseBegan = false
     var framing = ResponseHead.Framing.none
     var status: UInt = 0
-    /// What compresses the answer's body.
     var deflater: Deflater?
-    /// The service's 101, until its end.
+    /// The service's 101 response, kept until its end.
     var upgradeResponse: HTTPResponseHead?
     var requestBytes = 0
     var responseBytes = 0
 
-    /// Bytes as they came over the wire since the head, with their chunk headers.
+    /// Bytes received since the head, with chunk headers.
     var wireBytes = 0
-    /// Since when a piece of the body is waited for.
+    /// The time since which the gateway waits for the next part of the body.
     var bodyWaitBegan: NIODeadline?
-    /// How long the client may still keep us waiting for its body; nil before the first piece.
+    /// The remaining time that the client may delay its body; nil before the first part.
     var bodyCredit: TimeAmount?
-    /// When the request last went on, and the answer.
     var lastRequestActivity: NIODeadline
     var lastResponseActivity: NIODeadline
 
@@ -63,7 +56,7 @@ struct ProxiedRequest {
         keepAlive = head.isKeepAlive
     }
 
-    /// What stands in for a request that did not come, or could not be read.
+    /// A placeholder for a request that did not arrive or could not be parsed.
     static var none: ProxiedRequest {
         var request = ProxiedRequest(emptyHead, now: .now())
         request.keepAlive = false
@@ -72,7 +65,7 @@ struct ProxiedRequest {
 
     private static let emptyHead = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/")
 
-    /// Whether what is left of the body is so little that it is better read than the connection closed.
+    /// Whether the rest of the body is so small that reading it is better than closing the connection.
     var hasSmallRemainingBody: Bool {
         guard let parsedHead, !parsedHead.expectsContinue else { return requestEnded }
         return switch parsedHead.framing {
@@ -84,24 +77,23 @@ struct ProxiedRequest {
 
     static let smallRemainingBody = 64 * 1_024
 
-    /// Whether it asks a session for what there is to tell, and is held until there is something.
+    /// Whether this is a long poll, which the service holds until an event is due.
     var isPoll: Bool { session != nil && method == .get && parsedHead?.wantsWebSocket == false }
 
-    /// Whether its answer is a stream of events, which ends when its reader or its service has enough.
     var isStream: Bool { route.map { !method.isEmpty && $0.streams.contains(method) } ?? false }
 
-    /// Whether it is for news, and so holds its place for as long as it takes until there are some.
+    /// Whether the request waits for events for an unlimited time.
     var isLongLived: Bool { isPoll || isStream }
 
-    /// Whether the service may act on it twice with the effect of once, and nothing of it is lost but its head.
+    /// Whether the request may be sent to a service twice: idempotent, without a body, and without a response so far.
     ///
-    /// What names a session is not: to ask for news twice is against the protocol and ends the session.
+    /// A request with a session id may not be, because a second poll violates the protocol and ends the session.
     var isRetryable: Bool {
         MethodSet.idempotent.contains(method) && !(parsedHead?.framing.hasBody ?? true) && !isRetry && !responseBegan
             && session == nil
     }
 
-    /// Whether the wire carries far more than the body: chunk extensions, or chunks of next to nothing.
+    /// Whether the bytes received far exceed the body: chunk extensions, or very small chunks.
     var isPadded: Bool {
         wireBytes - requestBytes > 64 * 1_024 + 8 * requestBytes
     }

@@ -2,9 +2,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// What operators hear of a request.
 extension ProxyHandler {
-    /// Writes the request into log and metrics, once.
     func finishLog() {
         let duration = NIODeadline.now() - request.started
         loop.counters.count(
@@ -31,7 +29,7 @@ extension ProxyHandler {
         )
     }
 
-    /// Who only asks how the gateway is doing is told of only when the answer is bad.
+    /// Health and status requests are logged at the info level only when they fail.
     private var logLevel: Logger.Level {
         switch request.route?.owner {
         case .gateway(.health), .gateway(.ready), .gateway(.status): request.status < 400 ? .debug : .info

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Judging a request by its head: is it well-formed, does its path exist, may its sender come in?
+/// Admission of a request by its head: syntax, limits, route and credential.
 extension ProxyHandler {
     func receiveHead(_ head: HTTPRequestHead) {
         request = ProxiedRequest(head, now: .now())
@@ -28,13 +28,13 @@ extension ProxyHandler {
             throw limitError
         }
         guard head.method != .CONNECT else {
-            // After CONNECT, which would make this a tunnel, nothing more is decoded.
+            // CONNECT would make the connection a tunnel, so nothing after it is decoded.
             request.keepAlive = false
             throw GatewayError.methodNotAllowed
         }
         request.session = SessionID.tag(in: head.uri)
-        // Before anything that costs more than a look-up: a flood of bad credentials is to be cheap. Who polls asks again
-        // for each message that he gets, and must not be cut off for getting many.
+        // The address limit comes before every step that costs more than a lookup, so a flood of bad credentials is
+        // cheap. Ten polls count as one request, because a client polls again after each message.
         try count(state.limits.address, addressKey, share: request.session == nil ? 1 : 10)
         if FieldValue.equals(head.uri, "*"), request.method == .options {
             respond(GatewayResponse(.noContent, fields: [("allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")]))
@@ -42,12 +42,12 @@ extension ProxyHandler {
         }
         let route = try route(of: head.uri)
         request.route = route
-        // A service may have something of its own to say there, as tus has; a preflight is not about that.
+        // A service may respond to OPTIONS itself, as tus does, but not to a preflight.
         guard request.method != .options || !parsedHead.isPreflight && route.methods.contains(.options) else {
             if route.handlesCORS, parsedHead.isPreflight { dispatch() } else { answerOptions(of: route, head: head) }
             return
         }
-        // A method that is no HTTP method of ours is the empty set, which any set contains.
+        // An unsupported method is the empty set, which every set contains.
         guard !request.method.isEmpty, route.methods.contains(request.method) else {
             throw GatewayError.methodNotAllowed
         }
@@ -58,7 +58,7 @@ extension ProxyHandler {
         dispatch()
     }
 
-    /// Counts the request against `limit`, where there is one, as one of `share` that count for one.
+    /// Counts the request against `limit`, if there is one; `share` requests count as one.
     private func count(
         _ limit: RateLimit?,
         _ key: @autoclosure () -> UInt64,
@@ -73,10 +73,9 @@ extension ProxyHandler {
         }
     }
 
-    /// What limits know the client's address by.
     private var addressKey: UInt64 {
         let address = clientAddress
-        if let known = cachedAddressKey, known.address == address { return known.key }
+        if let cached = cachedAddressKey, cached.address == address { return cached.key }
         let key = ClientKey.address(address)
         cachedAddressKey = (address, key)
         return key
@@ -99,9 +98,10 @@ extension ProxyHandler {
         return try found.get()
     }
 
-    /// Whether the credential was verified before; where an application's server may go, the services say.
+    /// Returns whether the credential has been verified before.
     ///
-    /// If not, its verification begins, and leads on when it is done.
+    /// Otherwise its verification starts, and the request is dispatched when the verification completes. The services
+    /// decide where an application's server token is allowed.
     private func isVerified(_ credential: ParsedRequestHead.Credential) throws(APIError) -> Bool {
         switch credential {
         case .none: throw GatewayError.authenticationRequired
@@ -116,14 +116,14 @@ extension ProxyHandler {
         }
     }
 
-    /// Takes the stream ticket out of the target.
+    /// Handles the stream ticket of the target.
     ///
-    /// - Returns: Whether the ticket is the credential of this request: its verification has begun.
+    /// - Returns: Whether the ticket is the credential of this request; its verification has then started.
     private func takeTicket(_ credential: ParsedRequestHead.Credential, of target: String) throws(APIError) -> Bool {
         let found = TicketParameter.find(in: target)
         guard found != .absent else { return false }
         guard request.isStream else {
-            // It opens streams only, so no other route may see it.
+            // A ticket opens event streams only, so no other route receives it.
             request.target = TicketParameter.removed(from: target)
             return false
         }
@@ -139,7 +139,6 @@ extension ProxyHandler {
         dispatchWhenVerified { try await credentials.identify(token, allowingServer: true) }
     }
 
-    /// Dispatches the request when its credential has been verified.
     private func dispatchWhenVerified(_ verification: @escaping @Sendable () async throws -> Identity) {
         let current = generation
         loop.eventLoop.makeFutureWithTask(verification)
@@ -167,7 +166,6 @@ extension ProxyHandler {
         respond(GatewayResponse(.noContent, fields: fields), hasCORSFields: true)
     }
 
-    /// Sends an admitted request on its way.
     private func dispatch() {
         guard let route = request.route else { return }
         switch route.owner {

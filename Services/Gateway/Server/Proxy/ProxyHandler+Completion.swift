@@ -1,18 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// What follows when an answer has gone out: the next request, or good-bye.
+/// The end of a response: the next request, or the end of the connection.
 extension ProxyHandler {
     func writeEnd(_ trailers: HTTPHeaders?) {
         guard codec == nil, !request.requestEnded, let context else {
             write(.end(trailers))
             return
         }
-        // Once all of the answer has gone out, the client may keep the rest of its request to itself; not earlier, since
-        // that takes back what was not sent.
+        // The client may stop sending its request once the whole response has been sent. An earlier RST_STREAM would
+        // discard data that was not sent yet.
         let sent = context.eventLoop.makePromise(of: Void.self)
         sent.futureResult.assumeIsolated().whenSuccess { [self] in
-            self.context?.triggerUserOutboundEvent(StreamCodec.Enough.enough, promise: nil)
+            self.context?.triggerUserOutboundEvent(StreamCodec.StopSending.stopSending, promise: nil)
         }
         write(.end(trailers), promise: sent)
     }
@@ -35,7 +35,6 @@ extension ProxyHandler {
         }
     }
 
-    /// Goes on to the next request, if there may be one.
     func next() {
         guard request.keepAlive, !loop.isDraining else {
             closeGracefully()
@@ -58,7 +57,7 @@ extension ProxyHandler {
 
     private func awaitNext() {
         phase = .awaiting
-        // A connection that only waits holds nothing of the request before.
+        // An idle connection keeps nothing of the previous request.
         request = .none
         phaseSince = request.started
         guard !hasPendingError else {
@@ -69,7 +68,7 @@ extension ProxyHandler {
         flushAndRead()
     }
 
-    /// Says good-bye: nothing more is sent, and what still comes is dropped for a moment.
+    /// Closes the sending side, and drops incoming data for a moment.
     func closeGracefully() {
         linger()
         guard codec != nil, let context else { return }
@@ -81,7 +80,7 @@ extension ProxyHandler {
         context.close(mode: .output, promise: promise)
     }
 
-    /// Drops what still comes; a stream then ends by itself, when both sides have ended.
+    /// Drops incoming data; an HTTP/2 stream ends when both sides have ended.
     private func linger() {
         phase = .lingering
         phaseSince = .now()

@@ -2,9 +2,8 @@ import Metrics
 import NIOCore
 import Wire
 
-/// Everything waits on something bounded.
 extension ProxyHandler {
-    /// How long a client may go on sending after it was told good-bye.
+    /// How long a client may continue to send after the gateway has closed its side.
     private static let lingerTime = TimeAmount.seconds(2)
 
     func check(_ now: NIODeadline) {
@@ -19,9 +18,9 @@ extension ProxyHandler {
         }
     }
 
-    /// Since when the connection waits for a request; nil while one is on its way or under way.
+    /// The time since which the connection waits for a request; nil during a request.
     ///
-    /// A stream of HTTP/2 is none: its connection is looked at.
+    /// It is nil on an HTTP/2 stream, because `HTTP2Connection` checks the idle time.
     var idleSince: NIODeadline? {
         guard codec != nil, case .awaiting = phase, headBegan == nil, !hasNextRequestBegun else { return nil }
         return phaseSince
@@ -33,7 +32,6 @@ extension ProxyHandler {
             request = .none
             refuse(GatewayError.slowHeaders)
         } else if now - phaseSince > state.configuration.idleTimeout {
-            // Nobody asked, so nobody is answered.
             close()
         }
     }
@@ -47,11 +45,12 @@ extension ProxyHandler {
             }
         }
         guard request.responseBegan else {
-            // A body that goes on is no late answer; one that the service does not take is.
+            // A body that makes progress is not a late response; a body that the service does not accept is.
             let isPoll = request.isPoll
             let timeout = isPoll ? max(limits.pollTimeout, limits.responseTimeout) : limits.responseTimeout
             if request.bodyWaitBegan == nil, now - request.lastRequestActivity > timeout {
-                // An instance that was asked only towards the end is not to blame, nor one that has no news.
+                // An instance that received the request near the end of the time limit has not failed, nor has one
+                // without events.
                 if !isPoll, now - request.attemptBegan + (now - request.attemptBegan) > limits.responseTimeout {
                     request.upstream?.pool.failed(.unanswered, began: request.attemptBegan)
                 }
@@ -68,13 +67,13 @@ extension ProxyHandler {
         }
     }
 
-    /// How long the client may still keep us waiting for its body: at most `bodyTimeout`, and always that at the start.
+    /// The remaining time that the client may delay its body, at most and initially `bodyTimeout`.
     var bodyCredit: TimeAmount { request.bodyCredit ?? state.configuration.bodyTimeout }
 
-    /// The credit after so many bytes more.
+    /// Returns the credit after `bytes` more.
     ///
-    /// Each byte earns its time at the floor. The credit has a ceiling, so that bytes sent early buy no hours of silence
-    /// later, and a body lasts at most `bodyTimeout` and its length at the floor.
+    /// Each byte earns its time at `bodyMinRate`. The credit has a maximum, so bytes that arrived early do not allow
+    /// hours of silence later. A body lasts at most `bodyTimeout` plus the time of its length at `bodyMinRate`.
     func credit(for bytes: Int) -> TimeAmount {
         let limits = state.configuration
         let earned = TimeAmount.nanoseconds(Int64(bytes) * 1_000_000_000 / Int64(limits.bodyMinRate))
@@ -83,7 +82,7 @@ extension ProxyHandler {
 
     func drain() {
         if phase == .forwarding, request.isPoll, !request.responseBegan {
-            // What is held ends no sooner for being waited for; its client comes back through another gateway.
+            // Waiting would not end a held poll sooner; the client reconnects through another gateway.
             refuse(GatewayError.stopping)
             return
         }
@@ -91,7 +90,7 @@ extension ProxyHandler {
             endStream()
             return
         }
-        // A stream's connection says good-bye for it.
+        // The HTTP/2 connection announces the shutdown for its streams.
         guard phase == .awaiting, codec != nil else { return }
         if headBegan == nil { close() }
     }

@@ -3,12 +3,11 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// The request on its way to a service.
 extension ProxyHandler {
     func forward(to service: Int) {
         guard let parsedHead = request.parsedHead else { return }
         if parsedHead.wantsWebSocket, codec == nil {
-            refuse(GatewayError.invalid("upgrade", "a WebSocket is opened over HTTP/1.1"))
+            refuse(GatewayError.invalid("upgrade", "a WebSocket requires HTTP/1.1"))
             return
         }
         let balancer = loop.balancers[service]
@@ -31,12 +30,12 @@ extension ProxyHandler {
         case .noInstance(let seconds):
             refuse(GatewayError.unavailable(loop.balancers[service].cluster.name, retryAfter: seconds))
         case .pool(let pool):
-            // A connection that becomes a tunnel does not come back, so the pool keeps its own.
-            // A second try is made over a connection that was not there at the first, as long as one may be opened.
-            let mayBeKept = !parsedHead.wantsWebSocket && !(request.isRetry && pool.mayConnect)
+            // A connection that becomes a tunnel does not return to the pool, so it is never taken from the pool. A
+            // retry uses a new connection, as long as one may be opened.
+            let mayReuse = !parsedHead.wantsWebSocket && !(request.isRetry && pool.mayConnect)
             if request.isLongLived, !pool.mayAddLongLived {
                 refuse(GatewayError.unavailable(loop.balancers[service].cluster.name))
-            } else if mayBeKept, let upstream = pool.lease() {
+            } else if mayReuse, let upstream = pool.lease() {
                 attach(upstream)
             } else if pool.mayConnect {
                 connect(pool)
@@ -53,19 +52,19 @@ extension ProxyHandler {
         let current = generation
         let began = NIODeadline.now()
         pool.connect { [self] result in
-            let isWanted = current == generation && phase == .preparing
+            let isCurrent = current == generation && phase == .preparing
             switch result {
-            case .success(let upstream) where isWanted: attach(upstream)
+            case .success(let upstream) where isCurrent: attach(upstream)
             case .success(let upstream): pool.release(upstream)
             case .failure:
                 pool.failed(.unanswered, began: began)
-                if isWanted { connectToOtherInstance(after: pool) }
+                if isCurrent { connectToOtherInstance(after: pool) }
             }
             flushAndRead()
         }
     }
 
-    /// Nothing was sent, so any other instance may be asked, whatever the request is, unless only one has what it is about.
+    /// Connects to another instance; nothing was sent, so this is safe for every request without a session.
     private func connectToOtherInstance(after pool: UpstreamPool) {
         guard let service = request.service, let parsedHead = request.parsedHead else { return }
         let balancer = loop.balancers[service]
@@ -101,7 +100,7 @@ extension ProxyHandler {
             )
         )
         if request.requestEnded {
-            // A second try: the first had sent all there is.
+            // Only requests without a body are retried, and this one has ended.
             upstream.send(.end(nil))
             return
         }
@@ -148,8 +147,7 @@ extension ProxyHandler {
         }
     }
 
-    /// The service has taken what it got: more of the body may be read.
-    func upstreamTakesMore() {
+    func upstreamBecameWritable() {
         flushAndRead()
     }
 }

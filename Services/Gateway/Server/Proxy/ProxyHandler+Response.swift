@@ -3,9 +3,8 @@ import NIOHTTP1
 import ServiceHost
 import Wire
 
-/// The answer on its way to the client, a service's or our own.
 extension ProxyHandler {
-    // MARK: A service's
+    // MARK: Service responses
 
     func responseBegan(_ head: HTTPResponseHead, from upstream: UpstreamHandler) {
         guard request.upstream === upstream, let parsedHead = request.parsedHead else { return }
@@ -14,7 +13,7 @@ extension ProxyHandler {
             return
         }
         let now = NIODeadline.now()
-        upstream.pool.health.metrics.answered(
+        upstream.pool.health.metrics.recordResponse(
             head.status.code,
             after: request.isPoll ? nil : now - request.attemptBegan
         )
@@ -26,7 +25,7 @@ extension ProxyHandler {
             request.upgradeResponse = head
             return
         }
-        // Who is answered while still sending may never finish.
+        // A client that receives a response while it still sends may never finish its request.
         if !request.requestEnded || loop.isDraining { request.keepAlive = false }
         let compression = compression(of: head, parsedHead: parsedHead)
         if compression == .now { request.deflater = Deflater(activeCount: loop.deflaters) }
@@ -59,7 +58,6 @@ extension ProxyHandler {
         write(.body(.byteBuffer(bytes)))
     }
 
-    /// Whether a service's answer goes on compressed.
     private func compression(of head: HTTPResponseHead, parsedHead: ParsedRequestHead) -> Compression.Decision {
         guard state.configuration.compressesResponses, request.route?.isCompressible == true, request.method != .head,
             request.head.version != .http1_0
@@ -86,8 +84,9 @@ extension ProxyHandler {
         finish()
     }
 
-    /// Ends a stream of events between two of them, as far as anybody can tell: its reader comes back and goes on from the
-    /// last one that he has.
+    /// Ends an event stream between two events, as far as the gateway can tell.
+    ///
+    /// The client reconnects and resumes after its last event.
     func endStream() {
         detachUpstream()
         request.keepAlive = false
@@ -95,9 +94,9 @@ extension ProxyHandler {
         finish()
     }
 
-    /// Sends what has come of the answer; says whether the client takes more.
+    /// Sends the response data received so far, and returns whether the client accepts more.
     func flushReportingWritability() -> Bool {
-        // What has come so far may be all that comes for a while.
+        // The next data may be long in coming, so the compressor is flushed.
         if let deflater = request.deflater, deflater.hasPendingOutput { send(deflater.flush()) }
         flush()
         request.lastResponseActivity = .now()
@@ -106,28 +105,28 @@ extension ProxyHandler {
         return false
     }
 
-    // MARK: Our own
+    // MARK: Gateway responses
 
-    /// Answers with an error, in place of whatever was going on.
+    /// Responds with an error instead of the pending response; closes the connection if a response has begun.
     func refuse(_ error: APIError) {
         if request.responseBegan {
             close()
             return
         }
-        // A request whose header fields could not be read has neither of them yet.
+        // A request whose header fields could not be parsed has neither id.
         if request.requestID.isEmpty { request.requestID = loop.ids.requestID() }
         if request.traceparent.isEmpty { request.traceparent = loop.ids.traceparent() }
-        // Who cannot be understood once is not listened to any further.
+        // After a malformed request, the start of the next request is uncertain.
         if error.kind == .invalid || error.kind == .uriTooLong { request.keepAlive = false }
         var response = GatewayResponse(problem: error, requestID: request.requestID)
         if error.kind == .methodNotAllowed, let route = request.route { response.fields.append(("allow", route.allow)) }
         respond(response)
     }
 
-    /// Sends an answer of our own, stamped with what a browser wants to know unless it `hasCORSFields` already.
+    /// Sends a response of the gateway, with CORS fields unless it `hasCORSFields`.
     func respond(_ response: GatewayResponse, hasCORSFields: Bool = false) {
         detachUpstream()
-        // What else was sent with the head is a small rest, or the reason to close.
+        // The rest of the body is read if it is small; otherwise the connection closes.
         if !request.requestEnded && !request.hasSmallRemainingBody || loop.isDraining { request.keepAlive = false }
         request.responseBegan = true
         request.status = response.status.code
@@ -149,19 +148,18 @@ extension ProxyHandler {
         finish()
     }
 
-    /// Ends what is asked of the service, whatever it still says.
+    /// Closes the connection to the service, whatever it still sends.
     private func detachUpstream() {
         let upstream = request.upstream
         request.upstream = nil
         upstream?.close()
     }
 
-    /// Adds what the answer says of the connection it comes over.
     private func addTransport(_ fields: inout [(String, String)]) {
         if state.configuration.hstsSeconds > 0, origin.scheme == "https" {
             fields.append(("strict-transport-security", "max-age=\(state.configuration.hstsSeconds)"))
         }
-        // HTTP/2 has no such field; there, one request's end says nothing of the connection.
+        // HTTP/2 has no `Connection` field, and the end of one request does not affect its connection.
         guard codec != nil else { return }
         if !request.keepAlive {
             fields.append(("connection", "close"))
@@ -172,8 +170,8 @@ extension ProxyHandler {
 }
 
 extension HTTPVersion {
-    static func < (one: HTTPVersion, other: HTTPVersion) -> Bool {
-        (one.major, one.minor) < (other.major, other.minor)
+    static func < (left: HTTPVersion, right: HTTPVersion) -> Bool {
+        (left.major, left.minor) < (right.major, right.minor)
     }
 }
 

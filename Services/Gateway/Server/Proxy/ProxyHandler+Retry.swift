@@ -3,18 +3,17 @@ import Metrics
 import NIOCore
 import NIOHTTP1
 
-/// What becomes of a request that its instance leaves without a good answer.
+/// Retries of requests whose instance gave no usable response.
 ///
-/// It is sent again, once, if that is safe and within the service's budget: to another instance, and to the same one only
-/// where a kept connection was closed under it, which says nothing against the instance.
+/// A request is retried once, if that is safe and within the service's retry budget. It goes to another instance. The
+/// same instance is used only when it closed a reused connection, which is not a sign of failure.
 extension ProxyHandler {
-    /// The connection to the service is gone.
     func upstreamClosed(_ upstream: UpstreamHandler) {
         guard request.upstream === upstream, let service = request.service else { return }
         request.upstream = nil
         upstream.pool.failed(.unanswered, began: request.attemptBegan)
         if request.responseBegan {
-            // The answer is not whole, and must not look so.
+            // The response is incomplete and must not look complete.
             reset()
         } else if !retry(
             excluding: upstream.pool,
@@ -26,7 +25,7 @@ extension ProxyHandler {
         flushAndRead()
     }
 
-    /// Whether an answer that says that the service cannot do it now is left aside, for another instance's.
+    /// Records the status, and returns whether a 502, 503 or 504 response is discarded in favour of another instance.
     func isRetriedElsewhere(_ status: HTTPResponseStatus, from upstream: UpstreamHandler) -> Bool {
         guard let service = request.service else { return false }
         guard (502...504).contains(status.code) else {
@@ -37,14 +36,14 @@ extension ProxyHandler {
         return retry(excluding: upstream.pool, orSameInstance: false, loop.balancers[service].retries.refused)
     }
 
-    /// Sends a request elsewhere that waits for an instance which was found to answer nobody.
+    /// Retries a request whose instance has stopped responding.
     func retryIfInstanceHangs() {
         let began = request.attemptBegan
         guard let upstream = request.upstream, let service = request.service, request.requestEnded,
             !upstream.pool.health.isHealthy, !upstream.pool.health.isResponding
         else { return }
         guard request.session == nil else {
-            // It has gone with the instance, and whoever waits for it is better told.
+            // The session was lost with its instance, so the client receives the error early.
             refuse(GatewayError.unavailable(loop.balancers[service].cluster.name))
             return
         }
@@ -54,7 +53,6 @@ extension ProxyHandler {
         upstream.pool.failed(.unanswered, began: began)
     }
 
-    /// Sends the request again if that may be; says whether.
     private func retry(
         excluding pool: UpstreamPool,
         orSameInstance allowsSameInstance: Bool,
@@ -82,7 +80,8 @@ extension ProxyHandler {
         return true
     }
 
-    /// Closes so that the client takes what it got for broken off, even where only the end of the connection ends it.
+    /// Closes the connection so that the client sees an incomplete response, even where only the connection's end marks
+    /// it.
     private func reset() {
         finishLog()
         if request.framing == .close {

@@ -2,7 +2,7 @@ import Metrics
 import NIOCore
 import NIOHTTP1
 
-/// A connection that the service has agreed to make a WebSocket: from here on bytes go through unread.
+/// WebSocket tunnels: after the upgrade, the gateway forwards bytes without parsing them.
 extension ProxyHandler {
     func becomeTunnel(_ head: HTTPResponseHead, upstream: UpstreamHandler) {
         guard let codec, let channel = context?.channel else { return }
@@ -28,7 +28,7 @@ extension ProxyHandler {
             try upstream.becomeTunnel(tunnel.service)
             try codec.becomeTunnel(tunnel.client, in: channel, proxyHandler: self)
         } catch {
-            // Whichever end was in its place takes the other along.
+            // An end that was already installed closes the other end as well.
             tunnel.closeNow()
             loop.untrack(tunnel)
             upstream.close()

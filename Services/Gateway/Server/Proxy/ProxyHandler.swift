@@ -3,42 +3,41 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// The client's side: takes one request after another, has each judged, forwards it and sends the answer back.
+/// The client side of the proxy: admits one request after another, forwards it and returns the response.
 ///
-/// It speaks in HTTP parts, so what carries them may be HTTP/1 or a stream of HTTP/2. Nothing is read that cannot be
-/// passed on, on either side, so a slow reader slows its own sender and nobody else. The stages are in extensions:
-/// admission, forwarding, answering, deadlines, tunnels.
+/// The handler uses HTTP parts, so it serves both HTTP/1 connections and HTTP/2 streams. Each side is read only as fast
+/// as the other side accepts data, so a slow reader slows only its own sender. The stages are in extensions: admission,
+/// forwarding, response, deadlines and tunnels.
 final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, ManagedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     enum Phase {
-        /// Between two requests.
         case awaiting
-        /// A head is there, and its credential is being verified or its service connected to. Its body waits.
+        /// The head has arrived, and the gateway verifies the credential or connects to the service.
+        ///
+        /// The body waits.
         case preparing
         case forwarding
-        /// Answered before the request had ended; what is left of it is read and dropped.
+        /// The response ended before the request; the rest of the request is read and dropped.
         case discarding
-        /// Answered for the last time. What still comes is dropped: closing at once would reset the connection, and the
-        /// client might never see the answer.
+        /// The last response was sent, and incoming data is dropped.
+        ///
+        /// Closing at once would reset the connection, and the client might never receive the response.
         case lingering
-        /// The HTTP handlers are being renewed or taken away.
         case changing
         case closed
     }
 
     let loop: GatewayLoop
-    /// What carries the parts over HTTP/1; nil on a stream of HTTP/2, which is one request and its answer.
+    /// The HTTP/1 codec; nil on an HTTP/2 stream, which has a single request.
     let codec: ServerCodec?
-    /// Who is at the other end of the connection.
     let peer: Origin
-    /// The answer to every request of a connection that came when there were too many.
+    /// The response to every request on a connection beyond the connection limit.
     let limitError: APIError?
-    /// Who the connection counts for; nil where it counts in the total alone.
+    /// The address key that the connection counts for; nil when it counts only in the total.
     let connectionKey: UInt64?
 
-    /// The settings as they are now.
     var state: GatewayState { loop.state }
 
     var listIndex = -1
@@ -46,23 +45,23 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
     var phaseSince = NIODeadline.now()
     var request = ProxiedRequest.none
     var context: ChannelHandlerContext?
-    /// Parts that came before they could be taken: of a body whose service is being connected to, or of the next request.
+    /// Parts that arrived early: of a body while the gateway connects to the service, or of the next request.
     var queue = CircularBuffer<HTTPServerRequestPart>(initialCapacity: 4)
     var headBegan: NIODeadline?
-    /// Whether a request has begun to come in behind one that is still being answered.
+    /// Whether the next request has started to arrive during the current response.
     private(set) var hasNextRequestBegun = false
-    /// What came from the decoder: how many parts, and whether the last one was a request's end.
+    /// The number of parts from the decoder, and whether the last part ended a request.
     private(set) var partCount = 0
     private(set) var isBetweenRequests = true
-    /// Since when the client has not read what was sent to it.
+    /// The time since which the client has not read its data.
     var stalledSince: NIODeadline?
-    /// Input that could not be read, behind a request that is still being answered.
+    /// Whether unparsable input follows the current request.
     var hasPendingError: Bool = false
-    /// What a decoder that is taken away had not read.
+    /// The unread bytes of a removed decoder.
     var leftover: ByteBuffer?
-    /// The address that `addressKey` was last asked for, and its answer.
+    /// The last client address, and its key in the limits.
     var cachedAddressKey: (address: String, key: UInt64)?
-    /// Told apart by number, so that what was asked for one exchange does not reach the next.
+    /// The number of the current exchange, so that a late result of one exchange does not affect the next.
     var generation = 0
     var isOutputClosed = false
     private var isReadPending = false
@@ -77,7 +76,6 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
         connectionKey = admission.key
     }
 
-    /// The address that the request under way came from, as far as we can tell.
     var clientAddress: String { origin.address }
 
     // MARK: From the client
@@ -85,7 +83,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         loop.track(self)
-        // Inside TLS, the connection has been there for a while.
+        // Inside TLS, the channel is already active.
         if context.channel.isActive { read() }
     }
 
@@ -109,7 +107,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
         }
     }
 
-    /// Bytes came of a request of which there is not a head yet.
+    /// Notes that a request has started to arrive whose head is incomplete.
     func nextRequestBegan() {
         hasNextRequestBegun = true
     }
@@ -129,7 +127,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
 
     private func isReady(for part: HTTPServerRequestPart) -> Bool {
         switch phase {
-        // Who does not read answers gets no more of them.
+        // A client that does not read its responses gets no further requests served.
         case .awaiting: isWritable
         case .lingering, .closed: true
         case .preparing, .changing: false
@@ -146,9 +144,9 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
         }
     }
 
-    /// Takes what waited, as far as it can be taken now.
+    /// Processes queued parts as far as the phase allows.
     func processQueue() {
-        // Taking one request's end may lead back here for the next; the loop below goes on then.
+        // Processing the end of a request may call this method again; the loop below then continues.
         guard !isProcessing else { return }
         isProcessing = true
         while let part = queue.first, isReady(for: part) {
@@ -158,7 +156,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
         isProcessing = false
     }
 
-    /// Sends on what was taken, and reads what may be taken next.
+    /// Flushes forwarded data, and reads the next data if it can be accepted.
     func flushAndRead() {
         request.upstream?.flush()
         switch phase {
@@ -170,7 +168,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
             if isWritable { read() }
         case .discarding, .lingering: read()
         case .forwarding where request.requestEnded:
-            // Read ahead by one, which notices the next request without asking the kernel twice.
+            // Reading one part ahead detects the next request without a second system call.
             if queue.isEmpty, codec != nil, request.parsedHead?.hasUpgrade == false { read() }
         case .forwarding:
             if request.upstream?.isWritable ?? false {
@@ -241,7 +239,7 @@ final class ProxyHandler: ChannelInboundHandler, RemovableChannelHandler, Manage
         context?.flush()
     }
 
-    /// Where the request under way comes from, as far as whoever brings it may say so.
+    /// The origin of the current request, as trusted proxies report it.
     var origin: Origin { request.origin ?? peer }
 
     var isWritable: Bool { context?.channel.isWritable ?? false }

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 
-/// The HTTP/1 handlers of a client's connection, which can be renewed or taken away.
 final class ServerCodec {
     private let limits: NIOHTTPDecoderLimitConfiguration
     private let meter: ByteMeter
@@ -14,7 +13,7 @@ final class ServerCodec {
         limits.maxHeaderListSize = configuration.headerBytesLimit
         limits.maxHeaderFieldCount = configuration.headerCountLimit
         self.limits = limits
-        // The framing fields are the front's to set: NIO's own choice would end an answer to HEAD with a chunk.
+        // `ProxyHandler` sets the framing fields; NIO's default would end a response to HEAD with a chunk.
         var framing = HTTPResponseEncoder.Configuration()
         framing.automaticallySetFramingHeaders = false
         encoder = HTTPResponseEncoder(configuration: framing)
@@ -36,9 +35,9 @@ final class ServerCodec {
         try pipeline.addHandler(proxyHandler)
     }
 
-    /// Puts a new decoder in the place of one that stopped at the end of a request with `Upgrade`.
+    /// Replaces a decoder that stopped at the end of a request with `Upgrade`.
     ///
-    /// What the old one had not read arrives at the front as an error before `completion`, which hands it back through
+    /// Unread bytes of the old decoder reach `ProxyHandler` as an error before `completion`, which passes them to
     /// `feed`.
     func renew(in channel: any Channel, _ completion: @escaping (Bool) -> Void) {
         let pipeline = channel.pipeline.syncOperations
@@ -58,7 +57,7 @@ final class ServerCodec {
         meter.replay(bytes)
     }
 
-    /// Makes way for `end`, which passes on what comes from now on.
+    /// Replaces the HTTP handlers with `end`, which forwards all further bytes.
     func becomeTunnel(_ end: TunnelHandler, in channel: any Channel, proxyHandler: ProxyHandler) throws {
         try end.install(in: channel, ahead: meter)
         let pipeline = channel.pipeline.syncOperations
@@ -71,7 +70,7 @@ final class ServerCodec {
     }
 }
 
-/// Tells the front how many bytes a client sends, which the decoder keeps to itself until it has a whole head.
+/// Reports how many bytes a client sends, because the decoder reports nothing before a complete head.
 final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -96,7 +95,7 @@ final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
         proxyHandler.bytesArrived(bytes.readableBytes)
         let before = proxyHandler.partCount
         if bytes.readableBytes > 1, !bytes.endsBlank {
-            // The last byte on its own shows whether a request ends with it, or has ended before and another begun.
+            // Feeding the last byte separately shows whether it ends a request or the next request has already started.
             var start = bytes
             let last = start.readSlice(length: bytes.readableBytes - 1)
             if let last { context.fireChannelRead(Self.wrapInboundOut(last)) }
@@ -117,7 +116,6 @@ final class ByteMeter: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ByteBuffer {
-    /// Whether an empty line ends it, as it does a request without a body.
     fileprivate var endsBlank: Bool {
         readableBytes >= 4 && getInteger(at: writerIndex - 4, as: UInt32.self) == 0x0D0A_0D0A
     }

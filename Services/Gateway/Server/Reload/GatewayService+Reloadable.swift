@@ -7,14 +7,14 @@ extension GatewayService: Reloadable {
     package func reload(_ settings: ConfigReader) async throws {
         let configuration = try GatewayConfiguration(reader: settings)
         for setting in state.configuration.startupSettings(changedIn: configuration) {
-            state.logger.warning("a changed setting counts at the next start", metadata: ["setting": "\(setting)"])
+            state.logger.warning("changed setting takes effect at the next start", metadata: ["setting": "\(setting)"])
         }
         try await reconfigure(configuration)
     }
 }
 
 extension GatewayConfiguration {
-    /// The settings that cannot change while the gateway runs, as far as they are others in `successor`.
+    /// Returns the settings that differ in `successor` and cannot change while the gateway runs.
     fileprivate func startupSettings(changedIn successor: GatewayConfiguration) -> [String] {
         [
             ("HOST", host != successor.host), ("PORT", port != successor.port),

@@ -3,18 +3,21 @@ package import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Reads the settings anew on SIGHUP, and hands them to all who take up others.
+/// Reads the settings again on SIGHUP and passes them to all reloadable parts.
 ///
-/// Each of them judges for itself: what one refuses is logged with its reason, and changes nothing there.
+/// Each part validates the settings itself. When a part rejects them, the reason is logged and that part keeps its
+/// previous settings.
 package struct ReloadOnSIGHUP: Service {
     private let parts: [any Reloadable]
     private let logger: Logger
     private let read: @Sendable () async throws -> ConfigReader
 
+    /// Creates the service.
+    ///
     /// - Parameters:
-    ///   - parts: who takes up other settings, in this order.
-    ///   - logger: hears what came of it.
-    ///   - read: the settings as they are now.
+    ///   - parts: the parts to reload, in this order.
+    ///   - logger: the log for the results.
+    ///   - read: reads the current settings.
     package init(
         _ parts: [any Reloadable],
         logger: Logger,
@@ -30,22 +33,21 @@ package struct ReloadOnSIGHUP: Service {
         for await _ in signals.cancelOnGracefulShutdown() { await reload() }
     }
 
-    /// What SIGHUP does.
     package func reload() async {
         let settings: ConfigReader
         do {
             settings = try await read()
         } catch {
-            logger.error("settings not reloaded: they cannot be read", metadata: ["error": "\(error)"])
+            logger.error("settings cannot be read and are not reloaded", metadata: ["error": "\(error)"])
             return
         }
         for part in parts {
             do {
                 try await part.reload(settings)
-                logger.info("reloaded", metadata: ["part": "\(part.name)"])
+                logger.info("settings reloaded", metadata: ["part": "\(part.name)"])
             } catch {
                 let reason: Logger.Metadata = ["part": "\(part.name)", "error": "\(error)"]
-                logger.error("not reloaded, all stays as it was", metadata: reason)
+                logger.error("settings rejected, previous settings stay in effect", metadata: reason)
             }
         }
     }

@@ -1,10 +1,10 @@
 package import Configuration
 
-/// What takes up other settings while it runs.
+/// A part of the gateway that can apply new settings while it runs.
 package protocol Reloadable: Sendable {
-    /// What the log calls it, in lower case.
+    /// The name in log messages, in lower case.
     var name: String { get }
 
-    /// Goes on with `settings`, or throws and stays as it was.
+    /// Applies `settings`, or throws and keeps the previous settings.
     func reload(_ settings: ConfigReader) async throws
 }

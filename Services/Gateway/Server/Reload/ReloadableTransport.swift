@@ -3,12 +3,14 @@ import Locks
 package import ServiceClient
 import ServiceHost
 
-/// The gateway's own way to auth, whose instances may be elsewhere after a reload.
+/// The gateway's transport to auth, whose instances may change at a reload.
 package final class ReloadableTransport: Transport, Reloadable {
     private let current: Lock<HTTPTransport>
 
-    /// - Parameter settings: say where auth is, by `AUTH_URL`.
-    /// - Throws: where they make no sense.
+    /// Creates a transport to the instances of auth.
+    ///
+    /// - Parameter settings: contain the instances as `AUTH_URL`.
+    /// - Throws: an error when `AUTH_URL` is invalid.
     package init(settings: ConfigReader) throws {
         current = Lock(try Self.transport(settings))
     }
@@ -17,7 +19,7 @@ package final class ReloadableTransport: Transport, Reloadable {
         HTTPTransport(baseURLs: try settings.baseURLs("AUTH_URL", default: "http://127.0.0.1:8081"))
     }
 
-    package var name: String { "the gateway's own calls to auth" }
+    package var name: String { "the gateway's transport to auth" }
 
     package func reload(_ settings: ConfigReader) throws {
         let transport = try Self.transport(settings)

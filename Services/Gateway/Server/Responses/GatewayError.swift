@@ -1,29 +1,28 @@
 import Wire
 
-/// The gateway's own errors, each with its stable code.
 enum GatewayError {
     static func invalid(_ what: String, _ message: String) -> APIError {
         APIError(.invalid, "invalid_\(what)", message)
     }
 
-    static let malformed = APIError(.invalid, "malformed_request", "the request is not HTTP as it should be")
+    static let malformed = APIError(.invalid, "malformed_request", "the request is not valid HTTP")
     static let target = APIError(.invalid, "invalid_path", "the path or query is malformed")
     static let targetTooLong = APIError(.uriTooLong, "uri_too_long", "the path and query are too long")
     static let headersTooLarge = APIError(
         .headersTooLarge,
         "headers_too_large",
-        "there is too much in the header fields"
+        "the header fields are too large or too many"
     )
     static let bodyTooLarge = APIError(.tooLarge, "body_too_large", "the body is too large")
-    static let notFound = APIError(.notFound, "not_found", "there is nothing here")
+    static let notFound = APIError(.notFound, "not_found", "there is no route with this path")
     static let methodNotAllowed = APIError(
         .methodNotAllowed,
         "method_not_allowed",
-        "the method is not one of this path's"
+        "this path does not accept the method; the Allow field lists the accepted methods"
     )
-    static let authenticationRequired = APIError(.forbidden, "authentication_required", "a credential is needed")
-    static let slowHeaders = APIError(.timedOut, "request_timeout", "the request's header fields came too slowly")
-    static let slowBody = APIError(.timedOut, "request_timeout", "the request's body came too slowly")
+    static let authenticationRequired = APIError(.forbidden, "authentication_required", "a credential is required")
+    static let slowHeaders = APIError(.timedOut, "request_timeout", "the request's header fields arrived too slowly")
+    static let slowBody = APIError(.timedOut, "request_timeout", "the request's body arrived too slowly")
     static let tooManyConnections = APIError(
         .unavailable,
         "too_many_connections",
@@ -37,8 +36,8 @@ enum GatewayError {
         retryAfter: 1
     )
     static let stopping = APIError.unavailable("this gateway")
-    static let brokenResponse = APIError(.badGateway, "bad_gateway", "the service broke off its answer")
-    static let lateResponse = APIError(.gatewayTimeout, "gateway_timeout", "the service did not answer in time")
+    static let brokenResponse = APIError(.badGateway, "bad_gateway", "the service's response ended too early")
+    static let lateResponse = APIError(.gatewayTimeout, "gateway_timeout", "the service did not respond in time")
 
     static func unavailable(_ service: String, retryAfter: Int = 1) -> APIError {
         .unavailable("the service \(service)", retryAfter: retryAfter)

@@ -5,7 +5,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// What the gateway answers by itself.
 struct GatewayPages: Sendable {
     enum Result: Sendable {
         case now(GatewayResponse)
@@ -35,7 +34,6 @@ struct GatewayPages: Sendable {
         socketEvents = MarkdownPage(gateway_socket_events().text, isCompressed: isCompressed).page
     }
 
-    /// The same pages, with the state of other instances.
     func replacingClusters(_ clusters: [UpstreamCluster]) -> GatewayPages {
         var pages = self
         pages.reporter = StatusReporter(clusters: clusters)
@@ -53,7 +51,7 @@ struct GatewayPages: Sendable {
         }
     }
 
-    /// Ready is who can judge a credential, and is not about to stop.
+    /// Returns ready when the gateway can verify credentials and does not stop.
     private func ready(isDraining: Bool) -> GatewayResponse {
         guard credentials.isLoaded, !isDraining else {
             var response = GatewayResponse.json(
@@ -67,17 +65,17 @@ struct GatewayPages: Sendable {
     }
 }
 
-/// A page made at start, which a client that has it needs not get again.
+/// A page rendered at startup, with an ETag for revalidation.
 struct StaticPage: Sendable {
     private let body: ByteBuffer
-    /// The same compressed, once and for all; nil where nothing is.
+    /// The page as gzip; nil when compression is disabled or the page is small.
     private let compressed: ByteBuffer?
     private let etag: String
     private let fields: [(String, String)]
 
     init(text: String, contentType: String, isCompressed: Bool, extra: [(String, String)] = []) {
         body = ByteBuffer(string: text)
-        compressed = isCompressed && body.readableBytes >= Compression.smallest ? body.gzipped() : nil
+        compressed = isCompressed && body.readableBytes >= Compression.minimumSize ? body.gzipped() : nil
         etag = "\"\(Base64URL.encode(Array(SHA256.hash(data: Array(text.utf8)).prefix(12))))\""
         fields =
             [
@@ -88,8 +86,8 @@ struct StaticPage: Sendable {
     }
 
     func response(to head: HTTPRequestHead) -> GatewayResponse {
-        let known = head.headers[canonicalForm: "if-none-match"]
-        if known.contains(where: { $0 == etag[...] || $0 == "*" || $0.hasPrefix("W/") && $0.dropFirst(2) == etag[...] })
+        let tags = head.headers[canonicalForm: "if-none-match"]
+        if tags.contains(where: { $0 == etag[...] || $0 == "*" || $0.hasPrefix("W/") && $0.dropFirst(2) == etag[...] })
         {
             return GatewayResponse(.notModified, fields: fields)
         }

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// An answer of the gateway itself.
 struct GatewayResponse: Sendable {
     var status: HTTPResponseStatus
     var fields: [(String, String)]
@@ -22,7 +21,7 @@ struct GatewayResponse: Sendable {
         body = ByteBuffer(bytes: Problem(error, requestID: requestID).encoded())
     }
 
-    /// Engine.IO's own words for a session that no instance has; its clients then begin another.
+    /// Engine.IO's error for an unknown session, after which clients start a new session.
     static let unknownSession = GatewayResponse(
         .badRequest,
         fields: [("content-type", "application/json"), ("cache-control", "no-store")],
@@ -30,7 +29,7 @@ struct GatewayResponse: Sendable {
     )
 
     static func json(_ status: HTTPResponseStatus, _ value: some Encodable) -> GatewayResponse {
-        // Our own few types always encode.
+        // The few types in use always encode.
         let data = (try? WireJSON.encoder().encode(value)) ?? Data("{}".utf8)
         return GatewayResponse(
             status,

@@ -1,32 +1,32 @@
 import NIOCore
 
-/// Which services are up, asked of each at most once a second however many want to know.
+/// Reports the status of the services, and probes each instance at most once a second.
 actor StatusReporter {
     struct Report: Encodable, Sendable {
         struct Service: Encodable, Sendable {
             let name: String
-            /// `up`, `degraded` where some instances are not, `down`.
+            /// `up`; `degraded` when some instances are not ready; `down` when no instance is ready.
             let status: String
             let instances: Int
             let ready: Int
-            /// How often instances were started again because they had ended; nil where no supervisor tells.
+            /// The number of restarts after unexpected exits; nil without a supervisor.
             let restarts: Int?
             let lastExit: Exit?
             let perInstance: [Instance]
         }
 
-        /// The last end of a process that nobody had asked for.
+        /// The last unexpected exit of a process.
         struct Exit: Encodable, Sendable {
-            /// As `signal 11`.
+            /// For example `signal 11`.
             let reason: String
             let at: String
         }
 
         struct Instance: Encodable, Sendable {
-            /// The instance's tag, which says nothing of where it is.
+            /// The instance's tag, which does not reveal its address.
             let instance: String
             let ready: Bool
-            /// Whether requests are kept from it for a while, since too many came to nothing.
+            /// Whether the instance receives no requests for a while after too many failures.
             let ejected: Bool
             /// `closed`, `half-open` or `open`.
             let circuit: String
@@ -87,7 +87,7 @@ actor StatusReporter {
             instances: ready.count,
             ready: count,
             restarts: histories.isEmpty ? nil : histories.reduce(0) { $0 + $1.restarts },
-            // RFC 3339 in UTC sorts as text.
+            // RFC 3339 timestamps in UTC sort as text.
             lastExit: histories.compactMap(\.exit).max { $0.at < $1.at },
             perInstance: zip(cluster.instances, ready).map { health, isReady in
                 let (healthStatus, history) = (health.healthStatus, health.history)

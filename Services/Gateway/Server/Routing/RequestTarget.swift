@@ -1,10 +1,10 @@
-/// Judges a request's target before anything is decided by it.
+/// Validates a request's target before any decision uses it.
 ///
-/// Only what every service reads in one way goes on: no dot segments and no empty ones in any spelling, no broken or
-/// NUL escapes, no backslash, nothing beyond printable ASCII. What passes is forwarded byte for byte.
+/// Only targets that every service reads in the same way are forwarded, byte for byte. The rules reject dot segments
+/// and empty segments in any encoding, invalid or NUL escapes, backslashes, and everything outside printable ASCII.
 enum RequestTarget {
     enum Validation: Equatable {
-        /// `pathLength` bytes before the query, or all of them.
+        /// `pathLength` is the number of bytes before the query.
         case clean(pathLength: Int)
         case malformed
     }
@@ -36,12 +36,11 @@ enum RequestTarget {
             }
             index += 1
         }
-        // The last segment may be empty: that is a trailing slash.
+        // The last segment may be empty: a trailing slash.
         let last = target[segmentStart..<pathLength]
         return last.isEmpty || isPlain(last) ? .clean(pathLength: pathLength) : .malformed
     }
 
-    /// The byte that the escape at `index` stands for.
     static func escape(in bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt8? {
         guard index + 2 < bytes.count, let high = hexDigit(bytes[index + 1]), let low = hexDigit(bytes[index + 2])
         else {
@@ -59,10 +58,10 @@ enum RequestTarget {
         }
     }
 
-    /// Whether a segment is neither empty nor made of dots alone, with or without parameters after `;`.
+    /// Returns whether a segment is not empty, `.` or `..`, with or without parameters after `;`.
     private static func isPlain(_ segment: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let first = segment.first else { return false }
-        // Nearly every segment is decided by its first byte.
+        // The first byte decides nearly every segment.
         guard first == UInt8(ascii: ".") || first == UInt8(ascii: "%") || first == UInt8(ascii: ";") else {
             return true
         }

@@ -1,32 +1,26 @@
 import NIOHTTP1
 
-/// A public path template and what may be done with it.
 final class Route: Sendable {
     enum Owner: Hashable, Sendable {
-        /// The place of the service in the configuration.
+        /// The index of the service in the configuration.
         case service(Int)
         case gateway(GatewayPage)
-        /// Described, but no service that is configured has it.
+        /// Documented, but no configured service serves it.
         case unassigned
     }
 
-    /// `/conversations/{token}/messages`: what logs and metrics say instead of a path.
+    /// For example `/conversations/{token}/messages`; logs and metrics use it instead of the path.
     let template: String
-    /// The template's place in the table, for counters.
     let number: Int
     let owner: Owner
     let methods: MethodSet
-    /// The methods that need no credential.
     let open: MethodSet
-    /// The methods whose answer is a stream of events.
     let streams: MethodSet
-    /// Whether its answers may be compressed.
     let isCompressible: Bool
-    /// Whether the service says itself which pages of other origins may call (CORS).
+    /// Whether the service handles CORS itself.
     let handlesCORS: Bool
-    /// The value of `Allow`.
     let allow: String
-    /// Whether a `POST` makes an account, which has a limit of its own.
+    /// Whether a `POST` creates an account, which has a rate limit of its own.
     let isRegistration: Bool
 
     init(template: String, number: Int, owner: Owner, methods: MethodSet, open: MethodSet, streams: MethodSet) {
@@ -43,7 +37,6 @@ final class Route: Sendable {
     }
 }
 
-/// The pages that the gateway answers by itself.
 enum GatewayPage: String, CaseIterable, Sendable {
     case health = "/health"
     case ready = "/ready"
@@ -53,7 +46,6 @@ enum GatewayPage: String, CaseIterable, Sendable {
     case socketEvents = "/docs/socket-events"
 }
 
-/// The methods that clients may use; all others are refused.
 struct MethodSet: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
@@ -70,7 +62,7 @@ struct MethodSet: OptionSet, Hashable, Sendable {
         (.options, "OPTIONS"),
     ]
 
-    /// Those whose request may be sent twice with the effect of one (RFC 9110, section 9.2.2).
+    /// The methods whose request may be repeated without a further effect (RFC 9110, section 9.2.2).
     static let idempotent: MethodSet = [.get, .head, .put, .delete, .options]
 
     var names: [String] {
@@ -79,7 +71,7 @@ struct MethodSet: OptionSet, Hashable, Sendable {
 }
 
 extension MethodSet {
-    /// The method as a set of one; empty for a method that is not taken.
+    /// Creates the set of one method, or the empty set for an unsupported method.
     init(_ method: HTTPMethod) {
         switch method {
         case .GET: self = .get
@@ -93,7 +85,7 @@ extension MethodSet {
         }
     }
 
-    /// The method of a path item's key in OpenAPI; `GET` brings `HEAD` along.
+    /// Creates the set for a method key in OpenAPI; `get` includes `HEAD`.
     init(openAPI key: String) {
         switch key {
         case "get": self = [.get, .head]

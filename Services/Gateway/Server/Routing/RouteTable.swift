@@ -1,7 +1,7 @@
-/// All public routes, found by a path's bytes without copying them.
+/// All public routes, found by a path's bytes without a copy.
 ///
-/// Made of the OpenAPI document's templates, so that what is not described does not exist from outside: that alone
-/// keeps `/internal` in, however it is spelled. A fixed word wins over a parameter.
+/// The table contains the templates of the OpenAPI document and nothing else. Undocumented paths such as `/internal`
+/// are therefore unreachable in every spelling. A literal segment takes precedence over a parameter.
 struct RouteTable: Sendable {
     private struct Node: Sendable {
         var words: [(word: [UInt8], node: Int)] = []
@@ -39,7 +39,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// The service with the longest prefix of `template`.
+    /// Returns the service with the longest prefix of `template`.
     private static func owner(of template: String, among services: [UpstreamService]) -> Int? {
         let claims = services.indices.compactMap { index in
             services[index].claim(on: template).map { (index, length: $0) }
@@ -69,7 +69,7 @@ struct RouteTable: Sendable {
         return nodes.count - 1
     }
 
-    /// The route of a path that `RequestTarget` found clean.
+    /// Returns the route of a path that `RequestTarget` found clean.
     func route(of path: UnsafeBufferPointer<UInt8>) -> Route? {
         guard !path.isEmpty else { return nil }
         return find(path, from: 1, in: 0)

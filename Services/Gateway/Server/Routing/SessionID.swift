@@ -1,15 +1,15 @@
-/// An Engine.IO session as a request names it.
+/// The Engine.IO session id in a request.
 ///
-/// Only one instance has it, and its id says which: it begins with the tag by which the gateway calls that instance
-/// (`x-roost-instance`), so no table of sessions is needed, and any gateway finds the way.
+/// A session exists on one instance only. The id begins with the tag that the gateway gives to that instance
+/// (`x-roost-instance`), so every gateway finds the instance without a table of sessions.
 enum SessionID {
-    /// Where sessions are; no other spelling of the path is served.
+    /// The only spelling of the path that is served.
     private static let path = "/socket.io/"
 
-    /// Characters of an id that say where its session is.
+    /// The number of leading id characters that identify the instance.
     static let tagLength = 6
 
-    /// The tag of the session that `target` names, nil where it names none; a tag that nobody has is empty.
+    /// Returns the tag of the session in `target`, or nil without a session; a too short id yields an empty tag.
     static func tag(in target: String) -> Substring? {
         let bytes = target.utf8
         guard bytes.starts(with: path.utf8), let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return nil }

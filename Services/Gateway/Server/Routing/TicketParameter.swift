@@ -4,12 +4,12 @@
 enum TicketParameter: Equatable {
     case absent
     case value(String)
-    /// Several tickets could stand for several users.
+    /// Several tickets could belong to different users.
     case repeated
 
     private static let name = "ticket"
 
-    /// Reads the parameter of a target that `RequestTarget` found clean.
+    /// Finds the parameter in a target that `RequestTarget` found clean.
     static func find(in target: String) -> TicketParameter {
         guard let mark = mark(in: target) else { return .absent }
         let found = pairs(in: target, after: mark).filter(isTicket)
@@ -20,14 +20,12 @@ enum TicketParameter: Equatable {
         }
     }
 
-    /// Returns the target without the parameter.
     static func removed(from target: String) -> String {
         guard let mark = mark(in: target) else { return target }
-        let kept = pairs(in: target, after: mark).filter { !isTicket($0) }.map { String(Substring($0)) }
-        return kept.isEmpty ? String(target[..<mark]) : "\(target[..<mark])?\(kept.joined(separator: "&"))"
+        let remaining = pairs(in: target, after: mark).filter { !isTicket($0) }.map { String(Substring($0)) }
+        return remaining.isEmpty ? String(target[..<mark]) : "\(target[..<mark])?\(remaining.joined(separator: "&"))"
     }
 
-    /// Returns the path of a target.
     static func path(of target: String) -> String { String(target[..<(mark(in: target) ?? target.endIndex)]) }
 
     private static func mark(in target: String) -> String.Index? {

@@ -4,9 +4,9 @@ import NIOSSL
 import NIOTLS
 import TLSRecords
 
-/// Waits for the end of a TLS handshake, then makes the connection ready for the protocol that was agreed on.
+/// Waits for the TLS handshake, then sets up the connection for the negotiated protocol.
 ///
-/// A client that takes too long for it is cut off.
+/// A client that exceeds `headerTimeout` is disconnected.
 final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler, ManagedConnection {
     typealias InboundIn = ByteBuffer
 
@@ -74,7 +74,6 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler, Managed
 }
 
 extension GatewayLoop {
-    /// Makes a connection ready for a handshake.
     func secure(_ channel: any Channel, with certificates: ServerCertificate, admission: ConnectionAdmission) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(NIOSSLServerHandler(context: certificates.context))

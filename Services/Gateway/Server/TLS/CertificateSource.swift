@@ -4,7 +4,7 @@ import NIOCore
 import NIOSSL
 import ServiceHost
 
-/// Where the certificate that clients are shown comes from, and its key: PEM itself, or the path of a file with it.
+/// The source of the TLS certificate and its key: PEM text, or the path of a PEM file.
 package struct CertificateSource: Sendable {
     static let certificateSetting = "TLS_CERTIFICATE"
     static let keySetting = "TLS_KEY"
@@ -17,7 +17,7 @@ package struct CertificateSource: Sendable {
         self.key = key
     }
 
-    /// Reads the settings; nil where neither is set, for cleartext.
+    /// Reads the settings; returns nil (cleartext) when neither is set.
     ///
     /// - `TLS_CERTIFICATE`: the certificate, followed by its chain.
     /// - `TLS_KEY`: its private key, not encrypted.
@@ -25,14 +25,14 @@ package struct CertificateSource: Sendable {
         switch (reader.text("TLS_CERTIFICATE"), reader.text("TLS_KEY")) {
         case (nil, nil): return nil
         case (let certificate?, let key?): self.init(certificate: certificate, key: key)
-        case (nil, _): throw SettingError(Self.certificateSetting, "is not set, but \(Self.keySetting) is")
-        case (_, nil): throw SettingError(Self.keySetting, "is not set, but \(Self.certificateSetting) is")
+        case (nil, _): throw SettingError(Self.certificateSetting, "must be set, because \(Self.keySetting) is set")
+        case (_, nil): throw SettingError(Self.keySetting, "must be set, because \(Self.certificateSetting) is set")
         }
     }
 
-    /// Reads both and sees that they belong together; blocks on the disk.
+    /// Reads both and checks that they match; blocks while it reads files.
     ///
-    /// - Throws: `SettingError` with the name of the setting that is wrong.
+    /// - Throws: `SettingError` with the name of the wrong setting.
     func load() throws -> (context: NIOSSLContext, expiry: Int) {
         let chain = try chain()
         let key = try privateKey()
@@ -41,7 +41,7 @@ package struct CertificateSource: Sendable {
             privateKey: .privateKey(key)
         )
         configuration.minimumTLSVersion = .tlsv12
-        // Of TLS 1.2 what HTTP/2 allows (RFC 9113, appendix A); those of 1.3 are not for choosing.
+        // The TLS 1.2 suites that HTTP/2 allows (RFC 9113, appendix A); the suites of TLS 1.3 cannot be selected.
         configuration.cipherSuiteValues = [
             .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
             .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
@@ -52,26 +52,26 @@ package struct CertificateSource: Sendable {
         do {
             return (try NIOSSLContext(configuration: configuration), chain.map { Int($0.notValidAfter) }.min() ?? 0)
         } catch {
-            throw SettingError(Self.keySetting, "is not the key of the certificate in \(Self.certificateSetting)")
+            throw SettingError(Self.keySetting, "does not match the certificate in \(Self.certificateSetting)")
         }
     }
 
     private func chain() throws -> [NIOSSLCertificate] {
         let pem = try KeyText.read(certificate, of: Self.certificateSetting)
         guard let chain = try? NIOSSLCertificate.fromPEMBytes(Array(pem.utf8)), !chain.isEmpty else {
-            throw SettingError(Self.certificateSetting, "holds no certificate in PEM that can be read")
+            throw SettingError(Self.certificateSetting, "contains no readable PEM certificate")
         }
         return chain
     }
 
     private func privateKey() throws -> NIOSSLPrivateKey {
         let pem = try KeyText.read(key, of: Self.keySetting)
-        // Asked here, since BoringSSL would look for somebody to ask for the passphrase.
+        // Without this check, BoringSSL would prompt for a passphrase.
         guard !pem.contains("ENCRYPTED") else {
-            throw SettingError(Self.keySetting, "is encrypted; a key without a passphrase is needed")
+            throw SettingError(Self.keySetting, "is encrypted; use a key without a passphrase")
         }
         guard let key = try? NIOSSLPrivateKey(bytes: Array(pem.utf8), format: .pem) else {
-            throw SettingError(Self.keySetting, "holds no private key in PEM that can be read")
+            throw SettingError(Self.keySetting, "contains no readable PEM private key")
         }
         return key
     }

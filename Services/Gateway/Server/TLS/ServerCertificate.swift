@@ -3,32 +3,30 @@ import Logging
 import Metrics
 import NIOSSL
 
-/// The certificate that new connections are shown, read when the settings are.
+/// The TLS certificate of new connections, loaded with the settings.
 package final class ServerCertificate: Sendable {
     enum Validity { case valid, expiring, expired }
 
-    /// What is left when operators are warned: renewal by machines happens well before.
+    /// The remaining seconds at which operators are warned; automatic renewal happens earlier.
     private static let warning = 14 * 86_400
 
-    /// What a new connection is encrypted with.
     let context: NIOSSLContext
-    /// When the first certificate of the chain expires, in seconds since 1970.
+    /// The earliest expiry in the chain, in seconds since 1970.
     private let expiry: Int
 
-    /// Blocks on the disk.
+    /// Loads the certificate and its key; blocks while it reads files.
     ///
-    /// - Throws: `SettingError` with the name of the setting that is wrong.
+    /// - Throws: `SettingError` with the name of the wrong setting.
     package init(_ source: CertificateSource) throws {
         (context, expiry) = try source.load()
     }
 
-    /// Says when the certificate expires, the louder the sooner that is.
     func logExpiry(_ logger: Logger) {
         Gauge(label: "roost_gateway_certificate_expiry_timestamp_seconds").record(expiry)
         let date = Date(timeIntervalSince1970: TimeInterval(expiry)).formatted(.iso8601)
         switch validity(at: Date()) {
-        case .expired: logger.error("the certificate has expired", metadata: ["expired": "\(date)"])
-        case .expiring: logger.warning("the certificate expires soon", metadata: ["expires": "\(date)"])
+        case .expired: logger.error("certificate has expired", metadata: ["expired": "\(date)"])
+        case .expiring: logger.warning("certificate expires soon", metadata: ["expires": "\(date)"])
         case .valid: logger.info("certificate loaded", metadata: ["expires": "\(date)"])
         }
     }

@@ -1,20 +1,21 @@
 import Metrics
 import NIOCore
 
-/// Chooses among the instances of a service, on one event loop.
+/// Selects an instance of a service, on one event loop.
 ///
-/// The power of two choices: of the instance whose turn it is and one other, the one with fewer requests under way on
-/// this loop. So an instance that hangs gets a request or two more than the others, and no flood of them. While nothing
-/// stands against either, that is all there is to it; otherwise the choice is made with care, among
+/// The selection uses the power of two choices: of the next instance in turn and one other, it takes the one with fewer
+/// requests in progress on this loop. An instance that hangs therefore receives only one or two requests more than the
+/// others. If both instances are healthy, this is the whole algorithm. Otherwise the selection uses the first group
+/// that is not empty:
 ///
-/// 1. those in turn: ready, not ejected, circuit closed or with a probe to spare,
-/// 2. if there are none, those that are coming back, whatever their share,
-/// 3. then all whose circuit is not open (to pass over everybody would serve nobody),
-/// 4. and if every circuit is open, none.
+/// 1. instances in rotation: ready, not ejected, circuit closed or with a free probe,
+/// 2. instances that are recovering, whatever their share,
+/// 3. all instances whose circuit is not open, because skipping them all would serve no request,
+/// 4. none, if every circuit is open.
 final class Balancer {
     enum Choice {
         case pool(UpstreamPool)
-        /// There is none that may be asked; one may be in so many seconds.
+        /// No instance accepts the request before this number of seconds has passed.
         case noInstance(retryAfter: Int)
 
         static func noInstance(until time: NIODeadline, _ now: NIODeadline) -> Choice {
@@ -25,7 +26,7 @@ final class Balancer {
     private(set) var cluster: UpstreamCluster
     private(set) var pools: [UpstreamPool]
     let retries: RetryCounters
-    /// Requests since the last time that they were told, without second tries: those must not earn others.
+    /// Requests since the last report, without retries, which must not earn further retries.
     private var unreported = 0
     private var nextIndex = 0
     private var random = FastRandomGenerator()
@@ -36,7 +37,6 @@ final class Balancer {
         retries = RetryCounters(service: cluster.name)
     }
 
-    /// Takes up other instances; those that are gone finish what they have.
     func apply(cluster: UpstreamCluster, pools: [UpstreamPool]) {
         for pool in self.pools where !pools.contains(where: { $0 === pool }) { pool.retire() }
         self.cluster = cluster
@@ -44,29 +44,28 @@ final class Balancer {
         nextIndex = 0
     }
 
-    /// A request came.
     func countRequest() {
         unreported += 1
     }
 
-    /// An instance for a request that `tried` those already.
     func choose(excluding tried: TriedPools = TriedPools(), asTunnel: Bool = false) -> Choice {
         let count = pools.count
         if tried.isEmpty, count == 1 {
             if pools[0].isOpenToAll { return .pool(pools[0]) }
         } else if tried.isEmpty {
             nextIndex = nextIndex + 1 < count ? nextIndex + 1 : 0
-            let one = pools[nextIndex]
+            let candidate = pools[nextIndex]
             let other = pools[(nextIndex + 1 + random.below(count - 1)) % count]
-            let best = other.load(asTunnel: asTunnel) < one.load(asTunnel: asTunnel) ? other : one
-            if one.isOpenToAll, other.isOpenToAll { return .pool(best) }
+            let best = other.load(asTunnel: asTunnel) < candidate.load(asTunnel: asTunnel) ? other : candidate
+            if candidate.isOpenToAll, other.isOpenToAll { return .pool(best) }
         }
         return chooseByHealth(excluding: tried, asTunnel: asTunnel)
     }
 
-    /// The instance that has the sessions of a tag; nil where none of ours does.
+    /// Returns the instance with the sessions of `tag`, or nil when no instance has that tag.
     ///
-    /// Whether its turn may come does not matter: there is no other. Only where it gives no answers at all it is left alone.
+    /// The rotation does not matter, because no other instance has the session. Only an open circuit excludes the
+    /// instance.
     func choose(tagged tag: Substring) -> Choice? {
         guard let pool = pools.first(where: { $0.instance.tag == tag }) else { return nil }
         if pool.health.isHealthy { return .pool(pool) }
@@ -88,7 +87,7 @@ final class Balancer {
             guard !tried.contains(pool), pool.hasRoom else { continue }
             switch pool.health.admission(now: now, chance: random.chance()) {
             case .inRotation: inRotation.append(pool)
-            // One that drains is about to close its door; one that is coming back is not.
+            // A draining instance will soon refuse connections; a recovering one will not.
             case .fallback where pool.health.healthStatus.isInRotation: returning.append(pool)
             case .fallback: others.append(pool)
             case .refused(let until): soonest = min(until, soonest ?? until)
@@ -97,26 +96,25 @@ final class Balancer {
         while let pool = Self.least(of: &inRotation, asTunnel: asTunnel)
             ?? Self.least(of: &returning, asTunnel: asTunnel) ?? Self.least(of: &others, asTunnel: asTunnel)
         {
-            // The last probe of a half-open circuit may have gone to another loop.
+            // Another loop may have used the last probe of a half-open circuit.
             if pool.health.enter(now: now) { return .pool(pool) }
         }
         return .noInstance(until: soonest ?? now, now)
     }
 
-    /// Takes out the first of those with the fewest requests.
     private static func least(of pools: inout [UpstreamPool], asTunnel: Bool) -> UpstreamPool? {
         let best = pools.indices.min { pools[$0].load(asTunnel: asTunnel) < pools[$1].load(asTunnel: asTunnel) }
         return best.map { pools.remove(at: $0) }
     }
 
-    /// Whether a request that came to nothing may be sent again, which it then must be.
+    /// Spends a retry from the budget; when it returns true, the caller must retry.
     func mayRetry() -> Bool {
         let now = NIODeadline.now()
         report(now)
         return cluster.budget.spend(now: now)
     }
 
-    /// Tells how many requests came since the last time to who counts them for all loops.
+    /// Reports new requests to the budget that all loops share.
     private func report(_ now: NIODeadline) {
         cluster.budget.earn(unreported, now: now)
         unreported = 0
@@ -128,7 +126,7 @@ final class Balancer {
     }
 }
 
-/// The instances that a request was sent to in vain; two at most, so that no list is needed.
+/// The instances at which a request has failed; there are at most two, so no array is needed.
 struct TriedPools {
     private var first: UpstreamPool?
     private var second: UpstreamPool?
@@ -144,7 +142,6 @@ struct TriedPools {
     }
 }
 
-/// Second tries, by what they were made for.
 final class RetryCounters {
     let connect: Counter
     let broken: Counter

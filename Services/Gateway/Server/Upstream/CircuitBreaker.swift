@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Leaves alone an instance that gives no answers at all, but for a few probes that tell when it does again.
+/// Stops requests to an instance that does not respond, except for a few probes.
 ///
-/// Closed, it counts what stayed unanswered; open, it lets nothing through for a while; half open, it lets a few requests
-/// through, whose answers close it and whose failure opens it for longer.
+/// A closed circuit counts unanswered requests. An open circuit blocks all requests for a while. A half-open circuit
+/// allows a few requests: responses close it, and a failure opens it for longer.
 struct CircuitBreaker {
     enum State: Int, Sendable {
         case closed
@@ -14,7 +14,7 @@ struct CircuitBreaker {
     private let rules: HealthRules
     private(set) var state = State.closed
     private(set) var openUntil = NIODeadline.uptimeNanoseconds(0)
-    /// When it last opened, half or whole.
+    /// The time of the last change to open or half-open.
     private(set) var since = NIODeadline.uptimeNanoseconds(0)
     private(set) var consecutiveUnanswered = 0
     private var counts = SlidingCounts()
@@ -31,7 +31,7 @@ struct CircuitBreaker {
         if state == .open, now >= openUntil { halfOpen(now) }
     }
 
-    /// Whether another request may go through while it is half open.
+    /// Returns whether a half-open circuit allows another request.
     mutating func hasProbe(_ now: NIODeadline) -> Bool {
         if now - probesSince >= rules.probeInterval {
             probesSince = now
@@ -40,7 +40,7 @@ struct CircuitBreaker {
         return probes < rules.probes
     }
 
-    /// A request wants to go through; false where the last probe was taken meanwhile.
+    /// Admits a request; returns false when the last probe has been used meanwhile.
     mutating func enter(_ now: NIODeadline) -> Bool {
         guard state == .halfOpen else { return state == .closed }
         guard hasProbe(now) else { return false }
@@ -48,7 +48,7 @@ struct CircuitBreaker {
         return true
     }
 
-    // MARK: What requests and checks tell
+    // MARK: Results of requests and checks
 
     mutating func sent(_ requests: Int, _ now: NIODeadline) {
         counts.add(requests, now: now)
@@ -60,18 +60,17 @@ struct CircuitBreaker {
         if state == .halfOpen { open(now) } else { openIfFailing(now) }
     }
 
-    /// Says nothing about the probes of a half open one, which tell more.
+    /// Records an unanswered check, which does not reopen a half-open circuit; only its probes do.
     mutating func recordUnansweredCheck(_ now: NIODeadline) {
         consecutiveUnanswered += 1
         openIfFailing(now)
     }
 
-    /// An answer came, whatever it said.
     mutating func recordResponse() {
         consecutiveUnanswered = 0
     }
 
-    /// A request was answered that was sent after the last change; says whether that closed the circuit.
+    /// Records the response to a request sent after the last change; returns whether it closed the circuit.
     mutating func recordProbeResponse() -> Bool {
         guard state == .halfOpen else { return false }
         answeredProbes += 1
@@ -81,7 +80,7 @@ struct CircuitBreaker {
         return true
     }
 
-    // MARK: Changes
+    // MARK: State changes
 
     mutating func close() {
         state = .closed

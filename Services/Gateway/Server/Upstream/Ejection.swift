@@ -1,11 +1,10 @@
 import NIOCore
 
-/// Takes an instance out of turn for a while that fails where others do not, and for longer each time.
+/// Removes a failing instance from the rotation for a while, and for longer each time.
 struct Ejection {
     private let rules: HealthRules
     private(set) var consecutiveFailures = 0
     private(set) var until: NIODeadline?
-    /// When it was last ejected.
     private(set) var since = NIODeadline.uptimeNanoseconds(0)
     private var count = 0
     private var lastEnd: NIODeadline?
@@ -14,7 +13,7 @@ struct Ejection {
         self.rules = rules
     }
 
-    /// Answers when the ejection was over, if it is now.
+    /// Returns the end of the ejection if it has passed.
     mutating func advance(_ now: NIODeadline) -> NIODeadline? {
         guard let end = until, now >= end else { return nil }
         until = nil
@@ -29,7 +28,7 @@ struct Ejection {
     mutating func failed(isInRotation: Bool, _ now: NIODeadline) {
         consecutiveFailures += 1
         guard consecutiveFailures >= rules.failuresToEject, isInRotation else { return }
-        // Who behaved for long enough begins anew.
+        // After a long time without an ejection, the next ejection is short again.
         if let lastEnd, now - lastEnd > rules.maximumEjectionTime { count = 0 }
         count += 1
         let end = now + HealthRules.backoff(rules.baseEjectionTime, times: count, longest: rules.maximumEjectionTime)

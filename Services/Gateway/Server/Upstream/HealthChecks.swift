@@ -2,11 +2,10 @@ import Locks
 import NIOCore
 import NIOPosix
 
-/// Asks every instance again and again whether it is ready; each on its own, so that one which hangs delays no other.
+/// Checks the readiness of every instance periodically; a hanging instance does not delay the others.
 final class HealthChecks: Sendable {
     private struct State {
         var clusters: [UpstreamCluster] = []
-        /// Instances that have still to answer.
         var inProgress: Set<ObjectIdentifier> = []
         var timer: RepeatedTask?
     }
@@ -14,7 +13,7 @@ final class HealthChecks: Sendable {
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
     private let state = Lock(State())
 
-    /// Checks the instances of `gatewayState` from now on, at once and then as often as its settings say.
+    /// Checks the instances of `gatewayState` from now on, immediately and then at the configured interval.
     func monitor(_ gatewayState: GatewayState) {
         let interval = gatewayState.configuration.healthInterval
         let timeout = gatewayState.configuration.healthTimeout
@@ -31,7 +30,7 @@ final class HealthChecks: Sendable {
             return previous
         }
         previous?.cancel()
-        // Whom nobody asks any more takes part, whatever it said last.
+        // With checks disabled, every instance counts as ready.
         if timer == nil {
             for health in gatewayState.clusters.flatMap(\.instances) { health.recordCheck(.ready, now: .now()) }
         }
@@ -59,7 +58,7 @@ final class HealthChecks: Sendable {
         }
         guard isChecking else { return }
         health.recordCheck(outcome, now: .now())
-        // An instance that is not checked any more takes part; checks may have been switched off just now.
+        // Checks may have been disabled while this one was in progress.
         if state.withLock({ $0.timer == nil }) { health.recordCheck(.ready, now: .now()) }
     }
 }

@@ -4,15 +4,14 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What an instance says, in the fields of its `/ready`, of the processes before it.
+/// The history of an instance's processes, from the fields of its `/ready` response.
 struct InstanceHistory: Sendable {
-    /// How often its supervisor has started it again.
     let restarts: Int
-    /// How the last one ended, as `signal 11`.
+    /// The last exit, for example `signal 11`.
     let lastExit: String?
     let lastExitAt: String?
 
-    /// Nil where the instance says nothing, since its supervisor has told it nothing.
+    /// Returns nil when the fields have no history, as for an instance without a supervisor.
     init?(_ fields: HTTPHeaders) {
         guard let restarts = fields.first(name: "x-roost-restarts").flatMap({ Int($0) }), restarts >= 0 else {
             return nil
@@ -23,30 +22,30 @@ struct InstanceHistory: Sendable {
     }
 }
 
-/// How one instance is doing, as all event loops see it: whether its turn may come, and whether it is left alone.
+/// The health of one instance, shared by all event loops.
 ///
-/// Two things are told apart. An instance that is *out of turn* — it says that it is not ready, or was ejected — is passed
-/// over as long as there is another. One whose *circuit* is open gives no answers at all, and is left alone even where
-/// it is the only one, but for a few probes.
+/// There are two separate conditions. An instance is *out of rotation* when it is not ready or was ejected; requests
+/// skip it as long as another instance is available. An instance whose *circuit* is open does not respond, and receives
+/// only a few probes even when it is the only instance.
 ///
-/// A request of an instance that is well reads one atomic byte and takes no lock. Every method takes the time as a value.
+/// For a healthy instance, a request reads one atomic byte and takes no lock. Every method receives the time as a
+/// parameter.
 final class InstanceHealth: Sendable {
     enum Failure {
-        /// It could not be connected to, broke off, or did not answer in time.
+        /// A failed connection, a broken response, or no response in time.
         case unanswered
-        /// It answered 502, 503 or 504.
+        /// Status 502, 503 or 504.
         case errorStatus
     }
 
     enum Admission: Equatable {
         case inRotation
-        /// Only if no other is in turn.
+        /// Only if no other instance is in rotation.
         case fallback
-        /// Not before then.
+        /// Not before this time.
         case refused(until: NIODeadline)
     }
 
-    /// What operators see.
     struct HealthStatus: Equatable {
         var isReady = true
         var isEjected = false
@@ -60,7 +59,7 @@ final class InstanceHealth: Sendable {
         var missedChecks = 0
         var ejection: Ejection
         var circuit: CircuitBreaker
-        /// Since when its share grows.
+        /// The start of the recovery, in which the share of requests grows.
         var recoveringSince: NIODeadline?
         var recoveredAt = NIODeadline.uptimeNanoseconds(0)
 
@@ -71,7 +70,7 @@ final class InstanceHealth: Sendable {
 
         var isInRotation: Bool { isReady && ejection.until == nil }
 
-        /// When the instance last came back or was sent away; what requests from before tell is old news.
+        /// The last recovery, ejection or circuit change; results of earlier requests are ignored.
         var since: NIODeadline { max(recoveredAt, ejection.since, circuit.since) }
 
         var healthStatus: HealthStatus {
@@ -79,7 +78,7 @@ final class InstanceHealth: Sendable {
         }
     }
 
-    /// Something of the state is not as it is with an instance that is well.
+    /// Conditions that distinguish an instance from a healthy one.
     private enum Flags {
         static let choosing: UInt8 = 1
         static let succeeding: UInt8 = 2
@@ -102,12 +101,12 @@ final class InstanceHealth: Sendable {
 
     // MARK: Read by every request
 
-    /// Whether nothing stands against this instance.
+    /// Whether the instance is in rotation, its circuit is closed, and it is not recovering.
     var isHealthy: Bool { flags.load(ordering: .relaxed) & Flags.choosing == 0 }
 
     var healthStatus: HealthStatus { state.withLock(\.healthStatus) }
 
-    /// What the instance last said of the processes before it; nil where it has never said anything.
+    /// The last reported process history; nil before the first report.
     var history: InstanceHistory? { lastHistory.withLock { $0 } }
 
     func recordHistory(_ history: InstanceHistory?) {
@@ -115,7 +114,6 @@ final class InstanceHealth: Sendable {
         lastHistory.withLock { $0 = history }
     }
 
-    /// Whether it answers at all, as far as is known.
     var isResponding: Bool {
         isHealthy || state.withLock { $0.circuit.state != .open && $0.missedChecks < rules.missedChecks }
     }
@@ -140,7 +138,7 @@ final class InstanceHealth: Sendable {
 
     // MARK: Choosing
 
-    /// What the passing of time brings: ejections end, and so does the ramp that follows; open circuits become half open.
+    /// Applies the passing of time: ejections and recoveries end, and open circuits become half-open.
     func advance(_ now: NIODeadline) {
         guard !isHealthy else { return }
         update { advance(&$0, now) }
@@ -152,13 +150,13 @@ final class InstanceHealth: Sendable {
         if let since = state.recoveringSince, now - since >= rules.slowStartTime { state.recoveringSince = nil }
     }
 
-    /// Whether a request may go there; `chance` is a throw of the dice, from 0 up to 1.
+    /// Returns whether a request may go to this instance; `chance` is a random number from 0 up to 1.
     func admission(now: NIODeadline, chance: Double) -> Admission {
         update { state in
             advance(&state, now)
             switch state.circuit.state {
             case .open: return .refused(until: state.circuit.openUntil)
-            // The probes that are under way may tell at any moment.
+            // A probe in progress may close the circuit at any moment.
             case .halfOpen where !state.circuit.hasProbe(now): return .refused(until: now)
             case .halfOpen, .closed: break
             }
@@ -169,31 +167,29 @@ final class InstanceHealth: Sendable {
         }
     }
 
-    /// Sends a request there; false where the last probe was taken meanwhile.
+    /// Admits a request; returns false when the last probe has been used meanwhile.
     func enter(now: NIODeadline) -> Bool {
         isHealthy || update { $0.circuit.enter(now) }
     }
 
-    // MARK: What requests tell
+    // MARK: Results of requests
 
-    /// Requests were sent, by one event loop since it last told.
+    /// Records the requests that one event loop has sent since its last report.
     func sent(_ requests: Int, now: NIODeadline) {
         guard requests > 0 else { return }
         state.withLock { $0.circuit.sent(requests, now) }
     }
 
-    /// A request that was sent at `began` was answered.
     func succeeded(began: NIODeadline, now: @autoclosure () -> NIODeadline) {
         guard flags.load(ordering: .relaxed) & Flags.succeeding != 0 else { return }
         let now = now()
         update { state in
             state.ejection.succeeded()
             state.circuit.recordResponse()
-            answered(&state, began: began, now: now)
+            recordProbeResponse(&state, began: began, now: now)
         }
     }
 
-    /// A request that was sent at `began` came to nothing.
     func failed(_ failure: Failure, began: NIODeadline, now: NIODeadline) {
         metrics.failed(failure)
         update { state in
@@ -202,33 +198,32 @@ final class InstanceHealth: Sendable {
             case .unanswered: state.circuit.recordUnansweredRequest(now)
             case .errorStatus:
                 state.circuit.recordResponse()
-                answered(&state, began: began, now: now)
+                recordProbeResponse(&state, began: began, now: now)
             }
             state.ejection.failed(isInRotation: state.isInRotation, now)
         }
     }
 
-    private func answered(_ state: inout State, began: NIODeadline, now: NIODeadline) {
+    private func recordProbeResponse(_ state: inout State, began: NIODeadline, now: NIODeadline) {
         guard began >= state.since else { return }
         if state.circuit.recordProbeResponse() { beginRecovery(&state, now) }
     }
 
-    /// From now on its share grows.
+    /// Starts the recovery, in which the share of requests grows.
     private func beginRecovery(_ state: inout State, _ now: NIODeadline) {
         if state.isInRotation { state.recoveringSince = now }
         state.recoveredAt = now
     }
 
-    // MARK: What checks tell
+    // MARK: Results of checks
 
-    /// `/ready` was asked for.
     func recordCheck(_ outcome: ReadyProbe.Outcome, now: NIODeadline) {
         guard outcome != .ready || !isHealthy || state.withLock({ $0.missedChecks > 0 }) else { return }
         update { state in
             advance(&state, now)
             switch outcome {
             case .ready:
-                // One that had vanished and is there again, started anew perhaps, need not wait for its time to pass.
+                // An unreachable instance that is back, perhaps after a restart, does not wait for the open time.
                 if state.missedChecks >= rules.missedChecks, state.circuit.state != .closed {
                     state.circuit.close()
                     beginRecovery(&state, now)

@@ -1,7 +1,7 @@
 import Metrics
 import NIOCore
 
-/// What is counted of one instance, shared by all event loops through the backend.
+/// The metrics of one instance; the metrics backend adds the values of all event loops.
 final class InstanceMetrics: Sendable {
     private let requests: [Counter]
     private let latency: Metrics.Timer
@@ -34,8 +34,8 @@ final class InstanceMetrics: Sendable {
         tunnels = connections("tunnel")
     }
 
-    /// An answer began; `time` is nil for one that was held on purpose.
-    func answered(_ status: UInt, after time: TimeAmount?) {
+    /// Counts a response; `time` is nil for a response that was held on purpose.
+    func recordResponse(_ status: UInt, after time: TimeAmount?) {
         requests[min(Int(status / 100), 5)].increment()
         if let time { latency.recordNanoseconds(time.nanoseconds) }
     }
@@ -47,7 +47,7 @@ final class InstanceMetrics: Sendable {
         }
     }
 
-    /// One loop's pool is of another size; the pools of all loops are shown as one.
+    /// Applies a change of one loop's pool; the metrics show the sum over all loops.
     func resized(from previous: PoolSize, to size: PoolSize) {
         idleConnections.increment(by: Double(size.idle - previous.idle))
         busyConnections.increment(by: Double(size.busy - previous.busy))
@@ -61,7 +61,6 @@ final class InstanceMetrics: Sendable {
     }
 }
 
-/// How many connections one loop has to an instance, by what they do.
 struct PoolSize: Equatable {
     var idle = 0
     var busy = 0

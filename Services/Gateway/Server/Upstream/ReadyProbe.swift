@@ -2,17 +2,17 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Asks one instance whether it is ready, over a connection of its own.
+/// Requests `/ready` from one instance over a separate connection.
 enum ReadyProbe {
     enum Outcome: Sendable {
         case ready
-        /// It answered, but not with 200: it starts, stops, or lacks what it needs.
+        /// A status other than 200: the instance starts, stops, or lacks a dependency.
         case notReady
         case noResponse
     }
 
     static func probe(_ health: InstanceHealth, timeout: TimeAmount) async -> Outcome {
-        // The future never fails: whatever goes wrong is no answer.
+        // The future never fails; every failure is reported as no response.
         (try? await probe(health, timeout: timeout, on: MultiThreadedEventLoopGroup.singleton.next()).get())
             ?? .noResponse
     }

@@ -1,10 +1,10 @@
 import Locks
 import NIOCore
 
-/// How many requests for a service may be sent a second time, so that one in trouble is not given twice the work.
+/// The number of retries that a service may receive, so that retries cannot double its load.
 ///
-/// A fifth of those of the last ten seconds; two where there were fewer than ten. Shared by all event loops, which tell
-/// of their requests twice a second: what is not told yet makes the budget smaller, never larger.
+/// The budget is a fifth of the requests of the last ten seconds, and at least two. All event loops share it and report
+/// their requests twice a second. Unreported requests make the budget smaller, never larger.
 final class RetryBudget: Sendable {
     private static let share = 0.2
     private static let least = 2.0

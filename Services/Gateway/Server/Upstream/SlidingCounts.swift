@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Two counts over the last ten seconds, second by second.
+/// Two counts over the last ten seconds, in slots of one second.
 struct SlidingCounts {
     private struct Slot {
         var second = Int64.min
@@ -12,7 +12,7 @@ struct SlidingCounts {
 
     private var slots = Array(repeating: Slot(), count: Self.seconds)
 
-    /// Counts `all` events, of which `marked` are of the kind that is watched.
+    /// Counts `all` events, of which `marked` have the observed property.
     mutating func add(_ all: Int, marked: Int = 0, now: NIODeadline) {
         let second = Self.second(now)
         let slotIndex = Int(second) % Self.seconds

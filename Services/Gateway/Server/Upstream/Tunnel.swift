@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Two connections glued together, with a pause and a half-close passed on from one to the other.
+/// Two connected channels that forward bytes, backpressure and half-closes to each other.
 final class Tunnel: ManagedConnection {
     var listIndex = -1
     let client = TunnelHandler()
@@ -17,7 +17,6 @@ final class Tunnel: ManagedConnection {
         loop.track(self)
     }
 
-    /// One side is gone.
     fileprivate func closed(_ side: TunnelHandler) {
         if side === service { upstream.pool.forget(upstream) }
         if client.isClosed && service.isClosed { loop.untrack(self) }
@@ -37,7 +36,7 @@ final class Tunnel: ManagedConnection {
     }
 }
 
-/// One end of a tunnel: the first handler of its connection, so that nothing else sees what comes from now on.
+/// One end of a tunnel, installed as the first handler so that no other handler receives further bytes.
 final class TunnelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -47,7 +46,7 @@ final class TunnelHandler: ChannelInboundHandler {
     private var partner: TunnelHandler?
     private var context: ChannelHandlerContext?
     private var isStarted = false
-    /// What came while the decoder that was here before had still to hand over what it held.
+    /// Bytes that arrived before the old decoder delivered its unread bytes.
     private var held = ByteBuffer()
     private var hasEnded = false
 
@@ -56,14 +55,14 @@ final class TunnelHandler: ChannelInboundHandler {
         self.partner = partner
     }
 
-    /// Takes this end's place in front of all others, but for those that encrypt.
+    /// Installs this end before all other handlers, except TLS.
     func install(in channel: any Channel, ahead first: some ChannelHandler) throws {
         try channel.pipeline.syncOperations.addHandler(self, position: .before(first))
-        // Without it the end of input would end both directions.
+        // Without this option, the end of input would close both directions.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
     }
 
-    /// Begins to pass on what comes, after what the decoder had left.
+    /// Starts to forward, beginning with the decoder's unread bytes.
     func start(after leftover: ByteBuffer?) {
         guard !isStarted else { return }
         isStarted = true
@@ -97,7 +96,7 @@ final class TunnelHandler: ChannelInboundHandler {
         guard isStarted, let other = partner?.context else { return }
         tunnel?.lastActivity = .now()
         other.flush()
-        // A side that does not take more stops the other, until it is writable again.
+        // A side that accepts no more data pauses the other side until it is writable again.
         if other.channel.isWritable { context.read() }
     }
 
@@ -139,7 +138,6 @@ final class TunnelHandler: ChannelInboundHandler {
         context?.close(promise: nil)
     }
 
-    /// Closes once what was written is on its way.
     private func closeWhenSent() {
         guard let context, !isClosed else { return }
         let promise = context.eventLoop.makePromise(of: Void.self)

@@ -1,10 +1,10 @@
-/// The instances of one service, as all event loops share them.
+/// The instances of one service, shared by all event loops.
 struct UpstreamCluster: Sendable {
     let name: String
     let budget: RetryBudget
     let instances: [InstanceHealth]
 
-    /// The fleet of `service`; what is known of the instances in `previous` is kept.
+    /// Creates the cluster of `service`; the health of instances in `previous` is kept.
     init(_ service: UpstreamService, rules: HealthRules, previous: UpstreamCluster? = nil) {
         name = service.name
         budget = previous?.budget ?? RetryBudget()

@@ -1,21 +1,20 @@
 import NIOCore
 import NIOHTTP1
 
-/// One connection to a service: lends itself to one request after another.
+/// One connection to a service, which serves one request after another.
 final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
     let pool: UpstreamPool
-    /// The request that has this connection; nil while it waits in the pool.
+    /// The request that uses this connection; nil while the connection is idle in the pool.
     var proxyHandler: ProxyHandler?
     var idleSince = NIODeadline.uptimeNanoseconds(0)
-    /// Whether an answer came over this connection before, so that the service may have closed it meanwhile.
+    /// Whether the connection has carried a response, so the service may have closed it since.
     private(set) var isUsed = false
     private(set) var isTunnel = false
-    /// Whether the pool counts it among its connections.
     var isCounted = true
-    /// Whether it waits for an answer that may be a while in coming.
+    /// Whether the connection carries a long poll or an event stream.
     var isLongLived = false {
         didSet { if isLongLived != oldValue { pool.changeLongLived(isLongLived ? 1 : -1) } }
     }
@@ -27,7 +26,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var hasUnflushed = false
     private var needsRead = false
     private var failure: (any Error)?
-    /// What followed a 101 in the same read.
+    /// The bytes that followed a 101 response in the same read.
     private var leftover: ByteBuffer?
 
     init(pool: UpstreamPool) {
@@ -62,14 +61,14 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
         context?.flush()
     }
 
-    /// The client has taken what it got: more of the answer may come.
+    /// Reads more of the response when the client accepts more.
     func resume() {
         guard needsRead else { return }
         needsRead = false
         context?.read()
     }
 
-    /// Ends the loan: back into the pool if the connection is still good, closed otherwise.
+    /// Returns the connection to the pool if it is reusable, and closes it otherwise.
     func release(isComplete: Bool) {
         proxyHandler = nil
         isLongLived = false
@@ -104,7 +103,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let proxyHandler else {
-            // An answer that nobody asked for.
+            // A response without a request is invalid.
             context.close(promise: nil)
             return
         }
@@ -126,7 +125,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if context.channel.isWritable { proxyHandler?.upstreamTakesMore() }
+        if context.channel.isWritable { proxyHandler?.upstreamBecameWritable() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -147,7 +146,7 @@ final class UpstreamHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Tunnels
 
-    /// Makes way for `end`, which passes on what comes after the answer's head.
+    /// Replaces the HTTP handlers with `end`, which forwards the bytes after the response head.
     func becomeTunnel(_ end: TunnelHandler) throws {
         guard let context else { throw ChannelError.ioOnClosedChannel }
         isTunnel = true

@@ -2,9 +2,9 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// The connections from one event loop to one instance: those that wait for a request, and a count of all.
+/// The connections from one event loop to one instance: the idle ones, and a count of all.
 ///
-/// Confined to its loop, so that a request never changes threads on its way.
+/// A pool belongs to its event loop, so a request never changes threads.
 final class UpstreamPool {
     private static let receiveBuffer: SocketOptionValue = 256 * 1_024
 
@@ -15,15 +15,14 @@ final class UpstreamPool {
     private var idle: [UpstreamHandler] = []
     private var count = 0
     private var tunnels = 0
-    /// Requests that are held until there is something to answer.
+    /// The number of long polls and event streams.
     private var longLived = 0
-    /// Requests sent since it was last told.
     private var unreported = 0
     private var shown = PoolSize()
-    /// The instance is none any more: what it has under way ends, and nothing is kept.
+    /// Whether the instance was removed: its requests finish, and no connection is kept.
     private var isRetired = false
 
-    /// A pool on one of `loops` event loops, which share what one instance may be asked at once.
+    /// Creates the pool of one of `loops` event loops, which share the request limit of the instance.
     init(health: InstanceHealth, eventLoop: any EventLoop, configuration: GatewayConfiguration, loops: Int) {
         self.health = health
         self.eventLoop = eventLoop
@@ -32,7 +31,6 @@ final class UpstreamPool {
         idle.reserveCapacity(64)
     }
 
-    /// Goes on with other settings.
     func apply(_ configuration: GatewayConfiguration, loops: Int) {
         self.configuration = configuration
         limit = max(1, configuration.upstreamConnectionLimit / loops)
@@ -40,19 +38,18 @@ final class UpstreamPool {
 
     var instance: UpstreamInstance { health.instance }
 
-    /// Whether a request would find a connection, or may open one.
     var hasRoom: Bool { mayConnect || !idle.isEmpty }
 
     var isOpenToAll: Bool { health.isHealthy && hasRoom }
 
-    /// Requests under way; for one that would become a tunnel, the tunnels that there are.
+    /// Returns the number of requests in progress, or of tunnels when the request will become one.
     func load(asTunnel: Bool) -> Int {
         asTunnel ? tunnels : count - idle.count - tunnels
     }
 
     // MARK: Connections
 
-    /// The connection used last, which is the least likely to have been closed meanwhile.
+    /// Returns the connection that was used last, which is the least likely to be closed.
     func lease() -> UpstreamHandler? {
         while let connection = idle.popLast() {
             if connection.isUsable { return connection }
@@ -60,13 +57,13 @@ final class UpstreamPool {
         return nil
     }
 
-    /// Whether another connection may be opened; tunnels are as many as clients may have.
+    /// Whether another connection may be opened; only the client connection limit restricts tunnels.
     var mayConnect: Bool { count - tunnels < limit }
 
-    /// Whether another request may be held: who waits for news must not keep those away who have a question.
+    /// Whether another long poll or event stream may start; they use at most half of the limit, to keep room for
+    /// others.
     var mayAddLongLived: Bool { longLived < max(1, limit / 2) }
 
-    /// Opens a connection and hands it to `completion`, on the loop.
     func connect(_ completion: @escaping (Result<UpstreamHandler, any Error>) -> Void) {
         count += 1
         let bootstrap = ClientBootstrap(group: eventLoop)
@@ -75,10 +72,10 @@ final class UpstreamPool {
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.socketOption(.so_keepalive), value: 1)
-            // NIO reads all that the kernel holds once the service has closed, however slowly the client takes it.
+            // After the service has closed, NIO reads all that the kernel holds, however slowly the client reads.
             .channelOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
         let connected: EventLoopFuture<any Channel>
-        // An address needs no look-up, which would take a thread.
+        // An IP address needs no name lookup, which would use a thread.
         if let address = try? SocketAddress(ipAddress: instance.host, port: instance.port) {
             connected = bootstrap.connect(to: address)
         } else {
@@ -87,10 +84,11 @@ final class UpstreamPool {
         connected.assumeIsolated().whenComplete { result in
             let handler = UpstreamHandler(pool: self)
             do {
-                // The one channel that won, where a name has several addresses that are tried side by side.
+                // NIO tries several addresses of a name in parallel; this is the channel that won.
                 let channel = try result.get()
                 try handler.install(in: channel)
-                // A channel that is closed while it becomes active never tells its handlers so: it is used after that.
+                // A channel that closes while it becomes active does not notify its handlers, so the handler is used
+                // afterwards.
                 self.eventLoop.assumeIsolated().execute {
                     guard channel.isActive else {
                         self.forget(handler)
@@ -114,7 +112,7 @@ final class UpstreamPool {
         idle.append(connection)
     }
 
-    /// A connection that was open is closed; its handler and the one that opened it may both find that.
+    /// Removes a closed connection; both its handler and `connect` may report it.
     func forget(_ connection: UpstreamHandler) {
         guard connection.isCounted else { return }
         connection.isCounted = false
@@ -124,7 +122,6 @@ final class UpstreamPool {
         if let index = idle.lastIndex(where: { $0 === connection }) { idle.remove(at: index) }
     }
 
-    /// A request is held over one connection more, or less.
     func changeLongLived(_ change: Int) {
         longLived += change
     }
@@ -133,7 +130,7 @@ final class UpstreamPool {
         tunnels += 1
     }
 
-    // MARK: What came of requests
+    // MARK: Results of requests
 
     func sent() {
         unreported += 1
@@ -145,7 +142,7 @@ final class UpstreamPool {
         health.failed(failure, began: began, now: now)
     }
 
-    /// Tells of what was sent to who counts it for all loops.
+    /// Reports the sent requests to the health that all loops share.
     private func report(_ now: NIODeadline) {
         health.sent(unreported, now: now)
         unreported = 0
@@ -156,13 +153,13 @@ final class UpstreamPool {
     func check(_ now: NIODeadline) {
         report(now)
         health.advance(now)
-        // What is about to stop closes its connections, and a request that is on its way then may be lost.
+        // An instance that stops closes its connections, and a request in transit could be lost.
         if !health.isHealthy, !health.healthStatus.isReady { closeIdle() }
         reap(now)
         recordGauges()
     }
 
-    /// Closes what has waited too long, before the service does.
+    /// Closes connections that have been idle for too long, before the service does.
     private func reap(_ now: NIODeadline) {
         let overdue = idle.prefix { now - $0.idleSince > configuration.upstreamIdleTimeout }
         for connection in overdue { connection.close() }

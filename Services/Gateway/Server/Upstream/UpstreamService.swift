@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import Wire
 
-/// A service behind the gateway: which paths are its, and where its instances are.
+/// A service behind the gateway: its path prefixes and its instances.
 package struct UpstreamService: Sendable {
-    /// The suite's services (api.md section 7): name, path prefixes by whole segments, address by default.
-    static let known: [(name: String, prefixes: [String], url: String)] = [
+    /// The services of the suite (api.md section 7): name, path prefixes by whole segments, default address.
+    static let suite: [(name: String, prefixes: [String], url: String)] = [
         ("auth", ["/auth", "/1", "/oauth", "/applications", "/.well-known"], "http://127.0.0.1:8081"),
         (
             "conversations", ["/conversations", "/blocks", "/socket.io", "/media/conversations"],
@@ -28,17 +28,16 @@ package struct UpstreamService: Sendable {
     package let prefixes: [String]
     package let instances: [UpstreamInstance]
 
-    /// A service whose instances are at `urls`.
     package init(name: String, prefixes: [String], urls: [String]) throws {
         self.name = name
         self.prefixes = prefixes
         instances = try urls.map(UpstreamInstance.init(url:))
         guard !instances.isEmpty else {
-            throw GatewayConfigurationError("no instance of \(name) is named; set \(name.uppercased())_URL")
+            throw GatewayConfigurationError("\(name) has no instance; set \(name.uppercased())_URL")
         }
     }
 
-    /// The length of the longest prefix of ours that `path` begins with, by whole segments.
+    /// Returns the length of the longest prefix that `path` begins with, by whole segments.
     func claim(on path: String) -> Int? {
         prefixes
             .filter { path == $0 || path.hasPrefix($0 + "/") }
@@ -47,23 +46,21 @@ package struct UpstreamService: Sendable {
     }
 }
 
-/// One process of a service.
 package struct UpstreamInstance: Sendable, Hashable {
     package let url: String
     package let host: String
     package let port: Int
-    /// What goes into `Host`.
     package let authority: String
-    /// What goes into `x-roost-instance`: six base64url characters of SHA-256 of the instance's URL.
+    /// The value of `x-roost-instance`: six base64url characters of the SHA-256 of the instance's URL.
     ///
-    /// It is the instance's name towards itself, from which its Engine.IO session ids are made.
+    /// The instance starts its Engine.IO session ids with this tag.
     package let tag: String
 
     package init(url: String) throws {
         guard let parts = URLComponents(string: url), parts.scheme == "http", let host = parts.host, !host.isEmpty,
             parts.path.isEmpty || parts.path == "/", parts.query == nil, parts.user == nil
         else {
-            throw GatewayConfigurationError("\"\(url)\" is no address of a service; http://host:port is")
+            throw GatewayConfigurationError("\"\(url)\" is not the address of a service; it must be http://host:port")
         }
         self.url = url
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host

@@ -3,7 +3,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What photos keeps of somebody, as the files of his export: what he wrote and liked, whom he follows, and his pictures.
+/// The photos part of a user's data export: profile, posts, comments, likes, flags, follows and images.
 struct PersonExport: Sendable {
     private static let fileExtensions = [
         "image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp",
@@ -12,7 +12,6 @@ struct PersonExport: Sendable {
     let database: PostgresPool
     let blobs: any BlobStore
 
-    /// Of whom nothing was ever seen here, there is nothing.
     func write(_ user: User.ID, to export: inout ExportWriter) async throws {
         guard let person = try await PeopleStore(db: database).find(user)?.id else { return }
         let store = ExportStore(db: database)

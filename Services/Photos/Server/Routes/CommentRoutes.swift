@@ -3,7 +3,6 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves what people say of a post: comments and likes.
 struct CommentRoutes {
     let comments: Comments
     let likes: Likes

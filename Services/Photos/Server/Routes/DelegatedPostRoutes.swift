@@ -4,7 +4,7 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/internal/posts` and `/internal/uploads`: what other services post for people who are not there themselves.
+/// Serves `/internal/posts` and `/internal/uploads`, where the social service creates posts on behalf of users.
 struct DelegatedPostRoutes {
     let delegatedPosts: DelegatedPosts
     let uploads: Uploads
@@ -32,7 +32,7 @@ struct DelegatedPostRoutes {
 }
 
 extension Request {
-    /// Whom it is for, by `application` and `userId` of the query.
+    /// Returns the user on whose behalf the service calls, from the query fields `application` and `userId`.
     fileprivate func owner() throws -> User.ID {
         guard let application = try query("application"), !application.isEmpty else {
             throw APIError.missing("application")

@@ -3,7 +3,6 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/photos/home`.
 struct FeedRoutes {
     let home: HomeFeed
 

@@ -4,8 +4,9 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves flags: anybody says that something is wrong; administrators, and an application's own server for its people,
-/// see it and hide the post.
+/// Serves flags: a user flags a post or a comment.
+///
+/// Administrators and the application's server list flags and hide posts.
 struct FlagRoutes {
     let flags: Flags
 

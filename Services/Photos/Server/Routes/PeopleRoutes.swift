@@ -3,7 +3,6 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/photos/me` and `/photos/people`.
 struct PeopleRoutes {
     let profiles: Profiles
     let search: PeopleSearch
@@ -44,11 +43,11 @@ struct PeopleRoutes {
         let (query, users) = (try request.query("query"), try request.queries("userId"))
         switch (query, users.isEmpty) {
         case (nil, true):
-            throw APIError.invalid("query", "send either \"query\" or \"userId\"", code: "missing_field")
+            throw APIError.invalid("query", "either \"query\" or \"userId\" is required", code: "missing_field")
         case (.some, false):
             throw APIError.invalid(
                 "userId",
-                "send either \"query\" or \"userId\", not both",
+                "\"query\" and \"userId\" must not be sent together",
                 code: "conflicting_parameters"
             )
         case (.some, true): return try await search.find(query, by: context.user)

@@ -3,7 +3,6 @@ import PhotosAPI
 import ServiceHost
 import Wire
 
-/// Serves `/photos/posts`: what people post, and the lists of it.
 struct PostRoutes {
     let posts: Posts
     let lists: PostLists

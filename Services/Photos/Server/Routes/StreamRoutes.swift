@@ -3,7 +3,6 @@ import Hummingbird
 import ServiceHost
 import Wire
 
-/// Serves the streams of events below `/photos`.
 struct StreamRoutes {
     let liveUpdates: LiveUpdates
 
@@ -20,14 +19,15 @@ struct StreamRoutes {
         _ request: Request,
         _ context: UserContext
     ) async throws -> Response {
-        // Who asks for the head alone is told that there is a stream, and takes no place.
+        // A HEAD request gets the headers of a stream and opens none.
         guard request.method == .get else { return EventStreamResponse.head }
         let stream = try await liveUpdates.stream(scope, for: context.identity, after: request.lastEventID())
         return EventStreamResponse(stream, writeTimeout: liveUpdates.settings.writeTimeout).response(to: request)
     }
 }
 
-/// Has what a request noted told at once: once it is answered, all that it did is committed.
+/// Signals new changes after each request other than GET and HEAD: when the handler returns, its transaction is
+/// committed.
 struct NotifyAfterChange<Context: RequestContext>: RouterMiddleware {
     let notify: @Sendable () -> Void
 

@@ -3,13 +3,12 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What photos keeps of somebody, out of all tables that name him, for his export.
+/// Reads the rows about a user from all tables, for the user's data export.
 ///
-/// What others said and did is theirs: of it there is whom it was about, and no more.
+/// Content of other users is not included; rows contain only their user ids.
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A file that he has brought.
     struct Image: Sendable {
         var key: BlobKey
         var mediaType: String?
@@ -29,7 +28,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    func posts(of person: Person.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+    func posts(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
             SELECT ARRAY[number] AS place, json_build_object(
@@ -44,7 +43,7 @@ struct ExportStore<Executor: PostgresExecutor> {
                 )
             )::text AS row
             FROM posts
-            WHERE author_id = \(person) AND number > \(place?.first ?? 0)
+            WHERE author_id = \(person) AND number > \(last?.first ?? 0)
             ORDER BY number
             LIMIT \(ExportPages.limit)
             """,
@@ -52,8 +51,8 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    func comments(of person: Person.ID, after place: [Int64]?) async throws -> ExportPages.Page {
-        let place = place ?? [0, 0, 0]
+    func comments(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
+        let last = last ?? [0, 0, 0]
         return try await ExportPages.page(
             """
             SELECT ARRAY[comments.author_id, comments.number, comments.comment_id] AS place, json_build_object(
@@ -64,7 +63,7 @@ struct ExportStore<Executor: PostgresExecutor> {
             FROM comments JOIN people ON people.person_id = comments.author_id
             WHERE comments.writer_id = \(person)
                 AND (comments.author_id, comments.number, comments.comment_id)
-                    > (\(place[0]), \(place[1]), \(place[2]))
+                    > (\(last[0]), \(last[1]), \(last[2]))
             ORDER BY comments.author_id, comments.number, comments.comment_id
             LIMIT \(ExportPages.limit)
             """,
@@ -72,8 +71,8 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    func likes(of person: Person.ID, after place: [Int64]?) async throws -> ExportPages.Page {
-        let place = place ?? [0, 0]
+    func likes(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
+        let last = last ?? [0, 0]
         return try await ExportPages.page(
             """
             SELECT ARRAY[likes.author_id, likes.number] AS place, json_build_object(
@@ -82,7 +81,7 @@ struct ExportStore<Executor: PostgresExecutor> {
             )::text AS row
             FROM likes JOIN people ON people.person_id = likes.author_id
             WHERE likes.liker_id = \(person)
-                AND (likes.author_id, likes.number) > (\(place[0]), \(place[1]))
+                AND (likes.author_id, likes.number) > (\(last[0]), \(last[1]))
             ORDER BY likes.author_id, likes.number
             LIMIT \(ExportPages.limit)
             """,
@@ -90,8 +89,8 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    func flags(of person: Person.ID, after place: [Int64]?) async throws -> ExportPages.Page {
-        let place = place ?? [0, 0, -1]
+    func flags(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
+        let last = last ?? [0, 0, -1]
         return try await ExportPages.page(
             """
             SELECT ARRAY[flags.author_id, flags.number, flags.comment_id] AS place, json_build_object(
@@ -100,7 +99,7 @@ struct ExportStore<Executor: PostgresExecutor> {
             )::text AS row
             FROM flags JOIN people ON people.person_id = flags.author_id
             WHERE flags.flagger_id = \(person)
-                AND (flags.author_id, flags.number, flags.comment_id) > (\(place[0]), \(place[1]), \(place[2]))
+                AND (flags.author_id, flags.number, flags.comment_id) > (\(last[0]), \(last[1]), \(last[2]))
             ORDER BY flags.author_id, flags.number, flags.comment_id
             LIMIT \(ExportPages.limit)
             """,
@@ -108,15 +107,14 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whom he follows.
-    func following(of person: Person.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+    func following(of person: Person.ID, after last: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
             SELECT ARRAY[follows.followee_id] AS place, json_build_object(
                 'userId', people.user_id, 'since', \(unsafe: ExportPages.time("follows.created_at"))
             )::text AS row
             FROM follows JOIN people ON people.person_id = follows.followee_id
-            WHERE follows.follower_id = \(person) AND follows.followee_id > \(place?.first ?? 0)
+            WHERE follows.follower_id = \(person) AND follows.followee_id > \(last?.first ?? 0)
             ORDER BY follows.followee_id
             LIMIT \(ExportPages.limit)
             """,
@@ -124,7 +122,6 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The next of his files, in the order of their numbers.
     func images(of person: Person.ID, after file: Int64) async throws -> [(file: Int64, Image)] {
         try await db.all(
             """

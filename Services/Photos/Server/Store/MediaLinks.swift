@@ -1,14 +1,13 @@
-/// Where clients read what this service keeps.
+/// The public URLs of stored images.
 ///
-/// The tables have paths alone, so that a suite that moves to another address needs to change no row.
+/// Tables store only paths, so that a new public address needs no change of rows.
 struct MediaLinks: Sendable {
     private let base: String
 
-    /// - Parameter publicURL: where clients reach the suite, without a slash at the end.
+    /// - Parameter publicURL: The base URL of the suite, without a trailing slash.
     init(publicURL: String) {
         base = publicURL
     }
 
-    /// The address of a path as it is kept, `/media/…`.
     func url(_ path: String) -> String { base + path }
 }

@@ -1,26 +1,27 @@
 import Postgres
 import Wire
 
-/// Who reads, and so what he gets to see.
+/// The reader of content, which decides what is visible.
 enum Viewer: Hashable, Sendable {
-    /// Somebody signed in: what nobody has hidden, and nothing of those whom a block keeps apart from him.
+    /// A signed-in user, who sees what is neither hidden nor by a user with a block to or from them.
     case person(Person.ID)
-    /// Who looks after an application: everything in it.
     case moderator(application: String)
-    /// The service itself, about what it has to do.
     case everything
 
-    /// The person's id; 0, which is nobody's, for whoever is no person.
+    /// The person's id; 0, which is no person's id, for other viewers.
     var id: Person.ID {
         if case .person(let id) = self { id } else { Person.ID(0) }
     }
 }
 
-/// The conditions on which something is shown, the same in every list; they are read, never copied, so that a block or a
-/// hidden post counts from the moment it is committed.
+/// The SQL conditions of visibility, the same in every list.
+///
+/// They are evaluated on every read and not stored, so that a block or a hidden post takes effect when it is committed.
 extension PostgresQuery.StringInterpolation {
-    /// That a row of `posts`, by its alias, is to be seen: not hidden, unless it is the viewer's own, of nobody whom a
-    /// block keeps apart from him, either way, and of his application.
+    /// Appends the condition that a row of `posts`, by its alias, is visible to a viewer.
+    ///
+    /// A person sees posts of their own application that are not hidden and whose author has no block to or from them.
+    /// They also see all their own posts.
     mutating func appendInterpolation(visible posts: String, to viewer: Viewer) {
         switch viewer {
         case .everything:
@@ -43,7 +44,7 @@ extension PostgresQuery.StringInterpolation {
         appendInterpolation(visible: posts, to: .person(viewer))
     }
 
-    /// That no block keeps somebody, by the column that has his id, apart from the viewer.
+    /// Appends the condition that no block exists, in either direction, between the viewer and the person in a column.
     mutating func appendInterpolation(unblocked person: String, by viewer: Viewer) {
         guard case .person(let id) = viewer else {
             appendLiteral("true")

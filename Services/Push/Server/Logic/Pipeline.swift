@@ -6,7 +6,6 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// The way of a notification, put together: taken, decided, queued, sent, written down.
 struct Pipeline: Sendable {
     let intake: Intake
     let broadcasts: Broadcasts

@@ -4,7 +4,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Serves `/devices`, and what a browser needs to become one.
+/// Serves `/devices`, and the key with which a browser subscribes.
 struct DeviceRoutes {
     let devices: Devices
     let providers: Providers
@@ -32,7 +32,7 @@ struct DeviceRoutes {
     func showKey(request: Request, context: SuiteContext) async throws -> JSONResponse<ApplicationServerKey> {
         let application = context.identity?.user.application ?? RoostApplication.id
         guard let key = try await providers.applicationServerKey(of: application) else {
-            throw APIError(.notFound, "vapid_key_not_configured", "browsers are not notified here")
+            throw APIError(.notFound, "vapid_key_not_configured", "Web Push is not configured")
         }
         return JSONResponse(ApplicationServerKey(publicKey: key))
     }

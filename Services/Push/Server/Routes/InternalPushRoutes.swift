@@ -3,7 +3,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Serves `/internal/notifications`, by which services notify users, and the operator's `/internal/push`.
+/// Serves `/internal/notifications` for services and `/internal/push` for the operator.
 struct InternalPushRoutes {
     let intake: Intake
     let queueAdmin: QueueAdmin

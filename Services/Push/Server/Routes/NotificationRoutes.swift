@@ -3,7 +3,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Serves `/push/notifications`, for those who have something to say to many, and each one's own log.
+/// Serves `/push/notifications` for applications' servers, and `/notifications/log` for each user.
 struct NotificationRoutes {
     let notifications: Notifications
     let log: NotificationLog

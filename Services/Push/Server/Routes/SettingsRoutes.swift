@@ -2,7 +2,6 @@ import Hummingbird
 import PushAPI
 import ServiceHost
 
-/// Serves `/notification-settings`.
 struct SettingsRoutes {
     let settings: SettingsService
 

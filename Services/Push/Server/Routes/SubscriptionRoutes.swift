@@ -3,7 +3,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Serves `/subscriptions`, and takes what other services find that somebody follows.
+/// Serves `/subscriptions`, and the import of favourites by other services.
 struct SubscriptionRoutes {
     let subscriptions: Subscriptions
 

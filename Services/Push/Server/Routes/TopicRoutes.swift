@@ -2,7 +2,6 @@ import Hummingbird
 import PushAPI
 import ServiceHost
 
-/// Serves `/topics/{topic}/subscription`.
 struct TopicRoutes {
     let topics: Topics
 

@@ -2,14 +2,15 @@ import ArgumentParser
 import AuthAPI
 import Wire
 
-/// The account that a command is about.
 struct AccountOptions: ParsableArguments {
     @Argument(help: "The account's id, its username, or its verified e-mail address.") var account: String
     @OptionGroup var workspace: WorkspaceOptions
 
     func validate() throws { try AccountOptions.check(account) }
 
-    /// - Throws: `ValidationError` for a name that no account has.
+    /// Rejects a name that no account can have.
+    ///
+    /// - Throws: `ValidationError` when the name is blank.
     static func check(_ name: String) throws {
         guard name.contains(where: { !$0.isWhitespace }) else {
             throw ValidationError("the account's name must not be empty")
@@ -17,15 +18,14 @@ struct AccountOptions: ParsableArguments {
     }
 }
 
-/// `roost admin users`.
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "Lists accounts by the names that one signs in to them by."
+        abstract: "Lists accounts in the order of their usernames."
     )
 
-    @Argument(help: "How the names begin; all without it.") var prefix = ""
-    @Option(help: "How many are shown, in the order of their names.") var limit = 100
+    @Argument(help: "A prefix of the usernames; all accounts by default.") var prefix = ""
+    @Option(help: "The maximum number of accounts, 1 to 10000.") var limit = 100
     @OptionGroup var options: WorkspaceOptions
 
     func run() async throws {
@@ -36,11 +36,10 @@ struct UsersCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard 1...10_000 ~= limit else { throw ValidationError("--limit is from 1 to 10000") }
+        guard 1...10_000 ~= limit else { throw ValidationError("--limit must be 1 to 10000") }
     }
 }
 
-/// `roost admin user`.
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "user", abstract: "Shows one account.")
 
@@ -52,11 +51,10 @@ struct UserCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost admin disable`.
 struct DisableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
-        abstract: "Signs an account out everywhere and lets nobody sign in to it."
+        abstract: "Signs an account out everywhere and blocks sign-in."
     )
 
     @OptionGroup var options: AccountOptions
@@ -67,53 +65,50 @@ struct DisableCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost admin enable`.
 struct EnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
-        abstract: "Lets an account that was disabled be signed in to again."
+        abstract: "Allows sign-in to a disabled account again."
     )
 
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
         _ = try await requesting(options.workspace) { try await $0.enable(options.account) }
-        print("\(options.account) may be signed in to")
+        print("\(options.account) is enabled")
     }
 }
 
-/// `roost admin delete`.
 struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Deletes an account and all that is kept of its owner.",
-        discussion: "As if its owner had done so: there is no way back. `roost admin deletions` says how far it is."
+        abstract: "Deletes an account and all data of its owner.",
+        discussion: "Same as a deletion by the owner; not reversible. `roost admin deletions` shows the progress."
     )
 
-    @Flag(help: "Do it; without this it is only said what would be deleted.") var yes = false
+    @Flag(help: "Deletes the account; without this flag it is only shown.") var yes = false
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
         let account = try await requesting(options.workspace) { try await $0.account(options.account) }
         print(AdminOutput.account(account), terminator: "")
         guard yes else {
-            print("nothing was deleted; say --yes to delete this account")
+            print("nothing was deleted; use --yes to delete this account")
             throw ExitCode.failure
         }
         _ = try await requesting(options.workspace) { try await $0.deleteAccount(account.userId) }
-        print("the account is deleted; the services wipe what they keep of its owner")
+        print("the account is deleted; the services are deleting the data of its owner")
     }
 }
 
-/// `roost admin sessions`.
 struct SessionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sessions",
-        abstract: "Shows where an account is signed in, or ends that."
+        abstract: "Shows or ends the sessions of an account."
     )
 
-    @Option(help: "Ends the session of this id.") var end: String?
-    @Flag(help: "Ends all of them.") var endAll = false
+    @Option(help: "Ends the session with this id.") var end: String?
+    @Flag(help: "Ends all sessions.") var endAll = false
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
@@ -122,7 +117,7 @@ struct SessionsCommand: AsyncParsableCommand {
             return print(AdminOutput.sessions(sessions), terminator: "")
         }
         _ = try await requesting(options.workspace) { try await $0.endSessions(of: options.account, session: end) }
-        print(end == nil ? "\(options.account) is signed out everywhere" : "the session is ended")
+        print(end == nil ? "\(options.account) is signed out everywhere" : "the session has ended")
     }
 
     func validate() throws {

@@ -2,7 +2,6 @@ import ArgumentParser
 import AuthAPI
 import Wire
 
-/// `roost admin`: who may administer the suite, whose accounts there are, and what happened to them.
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "admin",
@@ -15,11 +14,10 @@ struct AdminCommand: AsyncParsableCommand {
         ]
     )
 
-    /// `roost admin grant`.
     struct GrantCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "grant",
-            abstract: "Lets an account administer the suite, from its next sign-in or refresh on."
+            abstract: "Makes an account an administrator, from its next sign-in or token refresh."
         )
 
         @Argument(help: "The account's username, or its verified e-mail address.") var username: String
@@ -30,15 +28,14 @@ struct AdminCommand: AsyncParsableCommand {
         func run() async throws {
             let administrator = try await requesting(options) { try await $0.grantAdministration(to: username) }
             print("\(administrator.username ?? administrator.userId) may administer the suite")
-            print("tokens say so from the next sign-in or refresh on")
+            print("tokens contain the permission from the next sign-in or refresh")
         }
     }
 
-    /// `roost admin revoke`.
     struct RevokeCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "revoke",
-            abstract: "Takes it back, and signs the account out everywhere."
+            abstract: "Removes an account from the administrators and signs it out everywhere."
         )
 
         @Argument(help: "The account's username, or its verified e-mail address.") var username: String
@@ -52,11 +49,10 @@ struct AdminCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost admin list`.
     struct ListCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Lists the accounts that may administer the suite."
+            abstract: "Lists the administrators."
         )
 
         @OptionGroup var options: WorkspaceOptions
@@ -69,12 +65,12 @@ struct AdminCommand: AsyncParsableCommand {
     }
 }
 
-/// The things of a list that comes in pages, at most so many.
-func pages<Thing>(
+/// Returns up to `limit` items of a paged list.
+func pages<Item>(
     upTo limit: Int = .max,
-    _ next: (_ cursor: String?, _ limit: Int) async throws -> Page<Thing>
-) async throws -> [Thing] {
-    var (all, cursor): ([Thing], String?) = ([], nil)
+    _ next: (_ cursor: String?, _ limit: Int) async throws -> Page<Item>
+) async throws -> [Item] {
+    var (all, cursor): ([Item], String?) = ([], nil)
     repeat {
         let page = try await next(cursor, min(100, limit - all.count))
         all += page.items
@@ -83,7 +79,6 @@ func pages<Thing>(
     return all
 }
 
-/// Calls auth.
 func requesting<Response>(
     _ options: WorkspaceOptions,
     _ call: (AuthClient) async throws -> Response

@@ -2,7 +2,6 @@ import ArgumentParser
 import ServiceClient
 import SocialAPI
 
-/// `roost admin communities`.
 struct CommunitiesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "communities",
@@ -11,7 +10,6 @@ struct CommunitiesCommand: AsyncParsableCommand {
         defaultSubcommand: ListCommand.self
     )
 
-    /// `roost admin communities list`, which is also `roost admin communities`.
     struct ListCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
@@ -26,7 +24,6 @@ struct CommunitiesCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost admin communities add`.
     struct AddCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "add",
@@ -42,11 +39,10 @@ struct CommunitiesCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost admin communities remove`.
     struct RemoveCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Removes a community from the list; broadcasts from there do not bring it back."
+            abstract: "Removes a community from the list; later broadcasts do not add it again."
         )
 
         @Argument(help: "The community's name, without r/ before it.") var name: String
@@ -54,11 +50,10 @@ struct CommunitiesCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await CommunitiesCommand.requesting(options) { try await $0.operatorRemoveCommunity(name) }
-            print("\(name) is not listed any more")
+            print("\(name) is no longer listed")
         }
     }
 
-    /// Calls social.
     fileprivate static func requesting<Response>(
         _ options: WorkspaceOptions,
         _ call: (SocialClient) async throws -> Response

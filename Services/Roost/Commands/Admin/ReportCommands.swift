@@ -2,14 +2,13 @@ import ArgumentParser
 import AuthAPI
 import Wire
 
-/// `roost admin audit`.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Shows what happened to an account, the newest first."
+        abstract: "Shows the security events of an account, newest first."
     )
 
-    @Option(help: "How many entries are shown.") var limit = 100
+    @Option(help: "The maximum number of events, 1 to 10000.") var limit = 100
     @OptionGroup var options: AccountOptions
 
     func run() async throws {
@@ -20,15 +19,14 @@ struct AuditCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard 1...10_000 ~= limit else { throw ValidationError("--limit is from 1 to 10000") }
+        guard 1...10_000 ~= limit else { throw ValidationError("--limit must be 1 to 10000") }
     }
 }
 
-/// `roost admin deletions`.
 struct DeletionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deletions",
-        abstract: "Says which deleted people are not wiped everywhere yet, and by whom."
+        abstract: "Lists unfinished account deletions and the services that they wait for."
     )
 
     @OptionGroup var options: WorkspaceOptions
@@ -38,11 +36,10 @@ struct DeletionsCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost admin applications`.
 struct ApplicationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "applications",
-        abstract: "Lists customers' applications, the newest first."
+        abstract: "Lists customers' applications, newest first."
     )
 
     @OptionGroup var options: WorkspaceOptions
@@ -55,11 +52,10 @@ struct ApplicationsCommand: AsyncParsableCommand {
     }
 }
 
-/// `roost admin keys`.
 struct SigningKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Shows the keys that access tokens are signed with; `roost keys rotate` changes them."
+        abstract: "Shows the keys that sign access tokens; `roost keys rotate` changes them."
     )
 
     @OptionGroup var options: WorkspaceOptions

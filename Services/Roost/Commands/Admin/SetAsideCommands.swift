@@ -3,7 +3,6 @@ import Foundation
 import ServiceClient
 import Wire
 
-/// `roost admin set-aside`.
 struct SetAsideCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set-aside",
@@ -15,12 +14,11 @@ struct SetAsideCommand: AsyncParsableCommand {
         subcommands: [ListCommand.self, ShowCommand.self, RetryCommand.self, DropCommand.self]
     )
 
-    /// `roost admin set-aside list`.
     struct ListCommand: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists rows, the newest first.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists rows, newest first.")
 
         @OptionGroup var service: SetAsideService
-        @Option(help: "How many rows, at most 100.") var limit = 20
+        @Option(help: "The maximum number of rows, at most 100.") var limit = 20
         @Option(help: "Only rows with a lower number.") var before: Int64?
 
         func run() async throws {
@@ -30,11 +28,10 @@ struct SetAsideCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost admin set-aside show`.
     struct ShowCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Shows one row with its columns. They may hold what people wrote."
+            abstract: "Shows one row with its columns. They may contain users' texts."
         )
 
         @OptionGroup var service: SetAsideService
@@ -46,11 +43,10 @@ struct SetAsideCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost admin set-aside retry`.
     struct RetryCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "retry",
-            abstract: "Has rows processed again at once."
+            abstract: "Processes rows again at once."
         )
 
         @OptionGroup var service: SetAsideService
@@ -61,11 +57,10 @@ struct SetAsideCommand: AsyncParsableCommand {
         }
     }
 
-    /// `roost admin set-aside drop`.
     struct DropCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "drop",
-            abstract: "Gives rows up: deletes them, or marks them as done."
+            abstract: "Drops rows: deletes them, or marks them as done."
         )
 
         @OptionGroup var service: SetAsideService
@@ -79,7 +74,6 @@ struct SetAsideCommand: AsyncParsableCommand {
 
 private let path = "/internal/set-aside"
 
-/// The service whose rows are meant.
 struct SetAsideService: ParsableArguments {
     private static let names = ["auth", "conversations", "photos", "push", "social"]
 
@@ -88,28 +82,28 @@ struct SetAsideService: ParsableArguments {
 
     func validate() throws {
         guard Self.names.contains(service) else {
-            throw ValidationError("the service is one of \(Self.names.joined(separator: ", "))")
+            throw ValidationError("the service must be one of \(Self.names.joined(separator: ", "))")
         }
     }
 
-    /// Calls the service.
     func requesting<Response>(_ call: (ServiceClient) async throws -> Response) async throws -> Response {
         try await reportingErrors { try await call(ServiceClient.ofOperator(service, workspace)) }
     }
 
-    /// - Throws: `Workspace.Problem` where none of the rows that the operator named is set aside.
+    /// Retries or drops rows.
+    ///
+    /// - Throws: `Workspace.Problem` when none of the selected rows is set aside.
     func change(_ verb: String, _ selected: SetAsideSelected) async throws -> SetAsideChange {
         let change: SetAsideChange = try await requesting {
             try await $0.post("\(path)/\(verb)", selected.selection, timeout: .seconds(60))
         }
         guard change.count > 0 || selected.all else {
-            throw Workspace.Problem("no such row of \(service) is set aside")
+            throw Workspace.Problem("\(service) has not set aside such a row")
         }
         return change
     }
 }
 
-/// Which rows are meant.
 struct SetAsideSelected: ParsableArguments {
     @Argument(help: "The rows' numbers, as `list` prints them.") var ids: [Int64] = []
     @Option(help: "All rows of this kind that are set aside.") var kind: String?
@@ -117,7 +111,7 @@ struct SetAsideSelected: ParsableArguments {
 
     func validate() throws {
         guard !ids.isEmpty || kind != nil || all else {
-            throw ValidationError("say which rows: their numbers, --kind or --all")
+            throw ValidationError("select rows by number, --kind or --all")
         }
     }
 
@@ -141,7 +135,7 @@ extension AdminOutput {
     }
 
     static func setAside(_ row: SetAsideRow) throws -> String {
-        var content = "the row is gone\n"
+        var content = "the row no longer exists\n"
         if let columns = row.content {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

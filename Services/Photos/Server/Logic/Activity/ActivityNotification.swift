@@ -1,20 +1,19 @@
 import PushAPI
 import Wire
 
-/// What a round of news says on a telephone.
 struct ActivityNotification: Sendable {
-    /// So much of a comment is told.
+    /// Longer comments are cut to this many characters.
     private static let characters = 500
 
     let content: ActivityContent
     let links: MediaLinks
 
-    /// The id of a round's notification; without a round, what the ids of all rounds begin with.
+    /// Returns the notification id of a round; without a round, the common prefix of the ids of all rounds.
     static func id(_ kind: PhotoActivity.Kind, of post: PostKey, round: Int64?) -> String {
         "photos:\(kind.rawValue):\(post.postID)" + (round.map { ":\($0)" } ?? "")
     }
 
-    /// Nil for a kind that another release writes and this one does not know.
+    /// Nil if the kind is unknown to this release.
     var request: NotificationRequest? {
         guard let kind = PhotoActivity.Kind(rawValue: content.round.kind) else { return nil }
         let key = PostKey(author: content.round.recipient, number: content.round.number)
@@ -41,7 +40,7 @@ struct ActivityNotification: Sendable {
         )
     }
 
-    /// The beginning of a single comment, which is shown below what happened.
+    /// Returns the beginning of a single comment, which is shown below the summary.
     private func text(_ kind: PhotoActivity.Kind) -> String? {
         kind == .comment && content.count == 1 ? content.comment.map { Self.beginning(of: $0) } : nil
     }
@@ -51,7 +50,7 @@ struct ActivityNotification: Sendable {
         return text(kind) == nil ? nil : summary(kind)
     }
 
-    /// What happened: "Ana …", "Ana and Bo …", "Ana and 4 others …".
+    /// Returns the summary: "Ana …", "Ana and Bo …", "Ana and 4 others …".
     private func summary(_ kind: PhotoActivity.Kind) -> NotificationText {
         let names: [NotificationText.Argument] = content.names.map { $0.isEmpty ? Self.unknown : .text($0) }
         let count = count(kind)
@@ -65,7 +64,9 @@ struct ActivityNotification: Sendable {
 
     private static let unknown = NotificationText.Argument.message("person.unknown")
 
-    /// Of likes all there are, since what is told takes the place of what was told before.
+    /// Returns the count to show.
+    ///
+    /// For likes this is the total, because the notification replaces the previous one.
     private func count(_ kind: PhotoActivity.Kind) -> Int {
         kind == .like ? max(content.count, content.likes) : content.count
     }

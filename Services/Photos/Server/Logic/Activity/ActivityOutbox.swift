@@ -7,19 +7,20 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Hands over to push what people are to be told: claims what is due, reads what is so by then, tells it, and settles.
+/// Delivers activity to push: claims due groups, reads their current content, sends it and completes the claim.
 ///
-/// Nothing is lost: what push has not taken stays, and what it has taken is known to it by its id, so it may be told again.
+/// Delivery is at least once. Undelivered rounds stay in the outbox, and push recognises a repeated round by its
+/// notification id.
 struct ActivityOutbox: Sendable {
-    /// How many groups are claimed at once; as many as one call to push may carry.
+    /// How many groups are claimed at once; push accepts this many notifications in one request.
     private static let batch = PushClient.maximumNotifications
-    /// How long a claim holds, in seconds; longer than a round takes.
+    /// How long a claim lasts, in seconds; longer than a delivery takes.
     private static let claim = 60.0
 
     private let outbox: ActivityOutboxStore
     private let push: PushClient
     private let links: MediaLinks
-    /// From one round of a group to the next, in seconds.
+    /// The minimum interval between two rounds of a group, in seconds.
     private let digestInterval: Double
     private let database: PostgresPool
     private let events: EventOutbox
@@ -51,9 +52,8 @@ struct ActivityOutbox: Sendable {
         self.logger = logger
     }
 
-    /// What goes on besides the rounds.
     var maintenance: [any Service] {
-        [PeriodicTask("look at what waits for push", every: .seconds(5), logger: logger, recordLag)]
+        [PeriodicTask("measurement of the push outbox", every: .seconds(5), logger: logger, recordLag)]
     }
 
     func deliverBatch() async throws -> OutboxWorker.Outcome {
@@ -63,9 +63,9 @@ struct ActivityOutbox: Sendable {
         return try await deliver(claimed)
     }
 
-    /// Hands over rounds.
+    /// Delivers rounds.
     ///
-    /// Where one of several may be the reason of a failure, each is handed over by itself; a round that fails alone is
+    /// If one of several rounds may have caused a failure, each is delivered separately. A round that fails alone is
     /// retried later.
     private func deliver(_ claimed: [ActivityRound]) async throws -> OutboxWorker.Outcome {
         do {
@@ -73,7 +73,7 @@ struct ActivityOutbox: Sendable {
             let notifications = content.map { ActivityNotification(content: $0, links: links) }
             let failed =
                 try await send(notifications)
-                .map { FailedRow($0.key, .failing, detail: "refused by push") } + unreadable
+                .map { FailedRow($0.key, .failing, detail: "rejected by push") } + unreadable
             try await recallChanged(notifications)
             let keys = Set(failed.map(\.key))
             let (delivered, settled) = (Set(content.map(\.round)), claimed.filter { !keys.contains($0.key) })
@@ -94,7 +94,7 @@ struct ActivityOutbox: Sendable {
             return .away
         } catch {
             guard let failed = claimed.first.flatMap({ FailedRow($0.key, error) }) else {
-                // In vain where the database is unavailable: then the claims end by themselves.
+                // The release fails too while the database is unavailable; then the claims expire.
                 try? await outbox.release(claimed, by: workerID)
                 throw error
             }
@@ -112,7 +112,8 @@ struct ActivityOutbox: Sendable {
         }
     }
 
-    /// Recalls comments that were deleted or edited while they were told: push may have received their recall first.
+    /// Recalls comments that were deleted or edited during delivery, because push may have received the recall before
+    /// the notification.
     private func recallChanged(_ notifications: [ActivityNotification]) async throws {
         let delivered = notifications.filter {
             $0.content.round.kind == PhotoActivity.Kind.comment.rawValue && $0.content.count == 1
@@ -139,7 +140,7 @@ struct ActivityOutbox: Sendable {
         )
     }
 
-    /// Answers the rounds that push could not take, though it is there.
+    /// Sends notifications and returns the rounds that push rejected and that are to be retried.
     private func send(_ notifications: [ActivityNotification]) async throws -> Set<ActivityRound> {
         let requests = notifications.compactMap { notification in
             notification.request.map { (notification.content.round, $0) }
@@ -151,7 +152,7 @@ struct ActivityOutbox: Sendable {
             return []
         } catch let error as APIError where !error.isTransient {
             guard notifications.count == 1, let (round, request) = requests.first else {
-                // One of them is not wanted: which one, each says for itself.
+                // Push rejects the whole batch because of one notification: each is sent separately to find it.
                 var retryLater: Set<ActivityRound> = []
                 for notification in notifications { retryLater.formUnion(try await send([notification])) }
                 return retryLater
@@ -160,7 +161,7 @@ struct ActivityOutbox: Sendable {
         }
     }
 
-    /// What push will never want is given up; for anything else it is asked again later.
+    /// Drops a notification that push will never accept; returns the round if a retry may succeed.
     private func handleError(
         _ error: APIError,
         _ round: ActivityRound,
@@ -169,7 +170,7 @@ struct ActivityOutbox: Sendable {
         let isPermanent = [.invalid, .tooLarge, .unprocessable, .conflict].contains(error.kind)
         rejected.increment()
         logger.error(
-            isPermanent ? "a notification was given up" : "a notification was refused",
+            isPermanent ? "notification dropped" : "notification rejected",
             metadata: ["notification": "\(request.id)", "code": "\(error.code)", "field": "\(error.field ?? "")"]
         )
         return isPermanent ? [] : [round]

@@ -3,12 +3,13 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Has push forget what it told of comments and posts that are deleted or edited.
+/// Recalls push notifications about deleted or edited comments and deleted posts.
 struct NotificationRecall: Sendable {
     var events = EventOutbox.none
 
-    /// In the transaction that deletes or edits a comment: the round that told it, or all rounds where it is not known any
-    /// more.
+    /// Publishes the recall of a comment in the transaction that deletes or edits it.
+    ///
+    /// Recalls the notification of the comment's round, or of all rounds if the round is no longer stored.
     func comment(_ key: CommentKey, isDeleted: Bool, of author: Person.ID, in db: PostgresTransaction) async throws {
         guard !events.subscribers(of: NotificationRecalled.self).isEmpty,
             let application = try await ActivityStore(db: db).application(of: author)
@@ -21,7 +22,6 @@ struct NotificationRecall: Sendable {
         )
     }
 
-    /// In the transaction that deletes a post.
     func post(_ key: PostKey, of application: String, in db: PostgresTransaction) async throws {
         let recalled = [PhotoActivity.Kind.comment, .like].map { kind in
             NotificationRecalled(

@@ -1,12 +1,13 @@
 import Postgres
 
-/// Notes what somebody is to be told by push, in the transaction that makes it so, and last of all in it.
+/// Records activity for push notifications, as the last statements of the transaction that causes it.
 ///
-/// Nobody is told of what he does himself, nor of those whom a block keeps apart from him. ``ActivityOutbox`` hands it over.
+/// Users are not notified about their own activity, nor about that of users with a block to or from them.
+/// ``ActivityOutbox`` delivers the activity.
 enum PhotoActivity {
     enum Kind: String, Sendable { case like, comment, follow }
 
-    /// Told once for each pair, however often the one comes back.
+    /// Records a follow, once for each pair of users, even if the follower unfollows and follows again.
     static func follow(_ follower: Person.ID, _ followee: Person.ID, in db: some PostgresExecutor) async throws {
         try await ActivityStore(db: db).record(.follow, of: follower, to: followee)
     }

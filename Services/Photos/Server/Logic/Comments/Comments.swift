@@ -3,7 +3,10 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of comments: who sees a post writes under it; its writer edits a comment, he and the post's author delete it.
+/// The rules of comments.
+///
+/// A user who can see a post may comment on it. Only the author of a comment may edit it; its author and the post's
+/// author may delete it.
 struct Comments: Sendable {
     let database: PostgresPool
     let people: People
@@ -14,14 +17,14 @@ struct Comments: Sendable {
 
     func create(_ draft: CommentDraft, to post: PostKey, by user: User.ID) async throws -> Comment {
         let text = mask.masked(try PostRules.comment(draft.text))
-        let writer = try await people.person(for: user)
+        let author = try await people.person(for: user)
         return try await database.transaction { db in
-            try await lock(post, for: writer, on: db)
+            try await lock(post, for: author, on: db)
             let store = CommentStore(db: db, links: links)
-            let key = try await store.insert(text, by: writer.id, on: post)
-            try await PhotoActivity.comment(writer.id, key, post, in: db)
+            let key = try await store.insert(text, by: author.id, on: post)
+            try await PhotoActivity.comment(author.id, key, post, in: db)
             try await PhotoChange.record(.commentCreated, comment: key, in: db)
-            guard let comment = try await store.comment(key) else { throw People.gone }
+            guard let comment = try await store.comment(key) else { throw People.accountDeleted }
             return try await IdempotentRequest.keep(comment, in: db)
         }
     }
@@ -38,7 +41,7 @@ struct Comments: Sendable {
         return Page(page, next: try cursors.sign(number, of: list, for: user))
     }
 
-    /// One that changes nothing is no edit.
+    /// Replaces the text; an unchanged text does not mark the comment as edited.
     func update(_ key: CommentKey, _ draft: CommentDraft, by user: User.ID) async throws -> Comment {
         let text = mask.masked(try PostRules.comment(draft.text))
         let person = try await people.person(for: user)
@@ -47,7 +50,7 @@ struct Comments: Sendable {
             let store = CommentStore(db: db, links: links)
             let access = try await visibleAccess(key, by: person, on: db)
             guard access.writer == person.id else {
-                throw APIError(.forbidden, "not_author", "only who wrote it edits a comment")
+                throw APIError(.forbidden, "not_author", "only the author can edit a comment")
             }
             if !text.isExactly(access.text) {
                 try await store.set(text: text, of: key)
@@ -65,7 +68,7 @@ struct Comments: Sendable {
             try await lock(key.post, for: person, on: db)
             let access = try await visibleAccess(key, by: person, on: db)
             guard access.writer == person.id || key.post.author == person.id else {
-                let message = "only who wrote it and the post's author delete a comment"
+                let message = "only the author of a comment and the author of its post can delete the comment"
                 throw APIError(.forbidden, "not_author", message)
             }
             try await CommentStore(db: db, links: links).delete(key)
@@ -75,7 +78,9 @@ struct Comments: Sendable {
         }
     }
 
-    /// What the person sees of it; a post's author sees to all that stands under it, whomever he has blocked.
+    /// Returns the comment as the person may access it.
+    ///
+    /// The author of a post can access all comments on it, including those of blocked users.
     private func visibleAccess(
         _ key: CommentKey,
         by person: Person,

@@ -3,8 +3,10 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of flags: who sees something says once that it is wrong; who looks after the application sees it, and hides
-/// the post or shows it again.
+/// The rules of flags.
+///
+/// A user who can see a post or a comment may flag it once. Moderators of the application list flags, and hide or
+/// restore posts.
 struct Flags: Sendable {
     let database: PostgresPool
     let people: People
@@ -19,14 +21,14 @@ struct Flags: Sendable {
             let post = try await PostStore(db: db, links: links).lock(target.post, for: .person(person.id))
             guard let post else { throw Posts.notFound }
             guard try await author(of: target, seenBy: person, on: db) != person.id else {
-                throw APIError(.unprocessable, "cannot_flag_own", "what is one's own can be deleted")
+                let message = "users cannot flag their own content; delete it instead"
+                throw APIError(.unprocessable, "cannot_flag_own", message)
             }
             try await FlagStore(db: db).insert(target, in: post.application, by: person.id)
             return FlagResponse()
         }
     }
 
-    /// For a moderator of an application.
     func list(of application: String, for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Flag> {
         let last = try cursor.map { try cursors.position($0, of: Self.list, for: user, as: FlagPosition.self) }
         let found = try await FlagStore(db: database.reads).page(of: application, after: last, limit: limit + 1)
@@ -36,13 +38,12 @@ struct Flags: Sendable {
             of: Array(Set(page.map(\.target.post))),
             for: viewer
         )
-        let known = Dictionary(posts.map { ($0.postId, $0) }) { first, _ in first }
+        let postsByID = Dictionary(posts.map { ($0.postId, $0) }) { first, _ in first }
         let comments = try await CommentStore(db: database.reads, links: links).comments(page.compactMap(\.commentKey))
         let next = try found.count > limit ? cursors.sign(found[limit - 1].position, of: Self.list, for: user) : nil
-        return Page(page.compactMap { Flag($0, known, comments) }, next: next)
+        return Page(page.compactMap { Flag($0, postsByID, comments) }, next: next)
     }
 
-    /// Hides a post from everybody but its author, or shows it again.
     func set(hidden: Bool, _ key: PostKey, in application: String) async throws -> Post {
         let viewer = Viewer.moderator(application: application)
         return try await database.transaction { db in
@@ -60,9 +61,9 @@ struct Flags: Sendable {
         }
     }
 
-    /// Whose it is.
+    /// Returns the author of a flagged post or comment.
     ///
-    /// - Throws: `notFound` for a comment that is not there, or whose writer a block keeps apart.
+    /// - Throws: `notFound` for a comment that does not exist, or if a block exists between `person` and its author.
     private func author(
         of target: FlagTarget,
         seenBy person: Person,
@@ -77,7 +78,7 @@ struct Flags: Sendable {
 }
 
 extension Flag {
-    /// Nil where what was flagged has just gone.
+    /// Nil if the post or the comment was deleted after the flags were read.
     fileprivate init?(_ row: FlaggedItem, _ posts: [String: Post], _ comments: [CommentKey: Comment]) {
         guard let post = posts[row.target.post.postID] else { return nil }
         let comment = row.commentKey.flatMap { comments[$0] }

@@ -3,7 +3,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of likes: who sees a post likes it, once.
+/// The rules of likes: a user who can see a post may like it once.
 struct Likes: Sendable {
     let database: PostgresPool
     let people: People
@@ -44,7 +44,8 @@ struct Likes: Sendable {
         return Page(found.prefix(limit).map(\.like), next: next)
     }
 
-    /// Under the post's lock, so that the count is of what is there, and nothing is added to a post that goes.
+    /// Runs `body` under the post's lock, so that the like count is exact and a post that is being deleted gets no new
+    /// likes.
     private func change(
         _ key: PostKey,
         by person: Person,

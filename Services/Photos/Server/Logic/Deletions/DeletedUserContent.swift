@@ -1,20 +1,20 @@
 import Postgres
 import Wire
 
-/// What somebody has posted and said, taken away when he goes: a few things at a time, however many there are, each of
-/// them whole, so that what was done stays done when the process ends in the middle.
+/// The deletion of a deleted user's posts, comments, likes and flags.
+///
+/// Works in small transactions, so that a crash loses at most the batch in progress.
 struct DeletedUserContent: Sendable {
     let database: PostgresPool
     let links: MediaLinks
     var batch = 100
 
-    /// Until nothing is left: his posts, and his likes, comments and flags on those of others.
     func clear(_ person: Person.ID) async throws {
         while try await removePosts(of: person) {}
         while try await removeInteractions(of: person) {}
     }
 
-    /// False: there was none.
+    /// Returns false if there was no post left.
     private func removePosts(of person: Person.ID) async throws -> Bool {
         let posts = try await DeletedUserContentStore(db: database).posts(by: person, limit: batch)
         for post in posts {
@@ -23,7 +23,7 @@ struct DeletedUserContent: Sendable {
         return !posts.isEmpty
     }
 
-    /// False: there was nothing.
+    /// Returns false if there was nothing left.
     private func removeInteractions(of person: Person.ID) async throws -> Bool {
         try await database.transaction { db in
             let store = DeletedUserContentStore(db: db)

@@ -4,34 +4,38 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What becomes of somebody who was deleted: his name goes at once, then his posts with their files, what he said and liked,
-/// whom he follows and who follows him, and in the end himself; what others have counted of him is counted without him.
+/// The deletion of users who deleted their accounts.
 ///
-/// It is done behind the event that says so, a little at a time however much it is. Each step may be done twice, so nobody
-/// has to be alone with it, and one that is broken off is taken up again.
+/// The event's transaction removes the name and the avatar. Background work then deletes the posts and their files,
+/// comments, likes and follows, and last the user's row. The counters of other users are corrected.
+///
+/// The work runs in small batches. Each step is idempotent, so several instances may run it, and an interrupted step is
+/// repeated.
 struct PersonDeletions: Sendable {
     let database: PostgresPool
     let links: MediaLinks
     let follows: Follows
     let setAside: SetAside
     let now: @Sendable () -> Date
-    /// How many rows are looked for in one statement.
     var batch = 100
 
-    /// In the transaction that notes the event; nil for somebody who was never here.
+    /// Starts a deletion in the transaction that records the event; returns nil for a user who never used photos.
     func begin(_ deleted: UserDeleted, _ event: Event, in db: PostgresTransaction) async throws -> Person.ID? {
         try await PersonDeletionStore(db: db).insert(deleted.user, at: event.at)
     }
 
-    /// Whether nothing is left: he himself, posts that are still being cleared, and files that lie about.
-    func isGone(_ unconfirmedDeletion: UnconfirmedDeletion) async throws -> Bool {
+    /// Returns whether the user's row, deleted posts and files are all removed.
+    func isDeleted(_ unconfirmedDeletion: UnconfirmedDeletion) async throws -> Bool {
         guard let number = unconfirmedDeletion.number else { return true }
         return try await !PersonDeletionStore(db: database).hasRemainingData(Person.ID(number))
     }
 
-    /// Deletes the users of a deleted application like users who were deleted singly, some of them at each call; true when
-    /// nothing of the application is left.
-    func erase(_ application: String) async throws -> Bool {
+    /// Deletes the users of a deleted application in batches, like users who were deleted individually.
+    ///
+    /// Each call processes at most ten batches.
+    ///
+    /// - Returns: True if nothing of the application is left.
+    func deleteApplicationData(_ application: String) async throws -> Bool {
         for _ in 0..<10 {
             let started = try await database.transaction { db in
                 try await PersonDeletionStore(db: db).insert(allOf: application, at: now(), limit: batch)
@@ -39,15 +43,15 @@ struct PersonDeletions: Sendable {
             guard started == batch else { break }
         }
         guard try await PersonDeletionStore(db: database).isDeleted(application) else { return false }
-        // What remains names no user: tags, marks of streams, and lists of posts that are deleted.
+        // The remaining rows contain no user: hashtags, change counters, and references of deleted posts.
         return try await ApplicationRowDeletion(PersonDeletionStore<PostgresPool>.tables, database: database).erase(
             application
         )
     }
 
-    /// Until nobody is left of whom there is something.
+    /// Runs pending deletions until none is due.
     ///
-    /// A departure that fails is retried later, and delays no other.
+    /// A deletion that fails is retried later and does not delay others.
     func clear() async throws {
         let store = PersonDeletionStore(db: database)
         while let person = try await store.next(at: now()) {
@@ -58,7 +62,7 @@ struct PersonDeletions: Sendable {
     private func clear(_ person: Person.ID) async throws {
         try await DeletedUserContent(database: database, links: links, batch: batch).clear(person)
         try await endFollows(of: person)
-        // A request of this person that is still running may keep the row by a foreign key: then a later round removes it.
+        // A concurrent request of this user may hold a foreign key to the row; then a later run removes the row.
         try await database.transaction { db in
             try await UploadStore(db: db).deleteAll(of: person)
             try await PersonDeletionStore(db: db).remove(person)

@@ -3,24 +3,24 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// One's own posts and those of whom one follows, newest first.
+/// The home feed: the user's own posts and those of followed users, newest first.
 ///
-/// It is made when it is read: a post costs its author the same whether ten follow him or a million, and who never comes
-/// costs nothing. What was posted since somebody last looked is copied to his feed first, whose order is an index.
+/// The feed is built on read. The cost of posting does not depend on the number of followers, and inactive users cost
+/// nothing. A read first copies the posts that are newer than the previous read into `feed`, whose primary key is in
+/// feed order.
 struct HomeFeed: Sendable {
     let database: PostgresPool
     let people: People
     let links: MediaLinks
     let cursors: CursorSigner
-    /// How many follow somebody whose posts are merged in rather than copied.
+    /// The number of followers from which an author's posts are merged on read instead of being copied.
     let mergeThreshold: Int
 
     private static let list = "home"
-    /// How many posts are copied in one transaction.
     static let copyBatchSize: Int64 = 10_000
-    /// How many such transactions one request waits for; what is still missing then is left to the next.
+    /// How many of these transactions one request runs; the next request copies the rest.
     static let maximumCopiesPerRequest = 10
-    /// How many times as many entries are looked at next, where too few were to be seen.
+    /// The factor by which the next read grows if too few entries were visible.
     private static let growthFactor = 8
     private static let maximumEntries = 10_000
 
@@ -35,18 +35,17 @@ struct HomeFeed: Sendable {
         return Page(shown, next: try cursors.sign(end, of: Self.list, for: user))
     }
 
-    /// Where the first posts are that the owner may see.
     private func positions(of owner: Person, after last: FeedPosition, limit: Int) async throws -> [FeedPosition] {
         let store = HomeFeedStore(db: database.reads)
         var (found, last, width): ([FeedPosition], FeedPosition, Int) = ([], last, limit)
         var read = try await store.entries(of: owner.id, after: last, limit: width)
         if read.isBehind {
             try await copyNewPosts(owner)
-            // What is posted from here on was not there when this was asked for.
+            // Posts created after this point are newer than the request and may be missing.
             read = try await store.entries(of: owner.id, after: last, limit: width)
         }
         while true {
-            try await remove(read.entries.filter { $0.state == .gone }.map(\.position), of: owner.id)
+            try await remove(read.entries.filter { $0.state == .deleted }.map(\.position), of: owner.id)
             found += read.entries.filter { $0.state == .visible }.map(\.position)
             guard found.count < limit, read.entries.count == width, let end = read.entries.last else {
                 return Array(found.prefix(limit))
@@ -56,9 +55,9 @@ struct HomeFeed: Sendable {
         }
     }
 
-    /// Copies what those who are followed have posted since, so many posts at a time.
+    /// Copies the new posts of followed users, in batches.
     ///
-    /// - Throws: `unavailable` where there is more than one request waits for; the next goes on where this one ended.
+    /// - Throws: `unavailable` if there are more posts than one request copies; the next request continues.
     private func copyNewPosts(_ owner: Person) async throws {
         for _ in 0..<Self.maximumCopiesPerRequest {
             let isDone = try await database.transaction { db in
@@ -69,27 +68,27 @@ struct HomeFeed: Sendable {
                     let merged = try await store.merge(authors, of: owner.id, upTo: Follows.maximumMergedAuthors)
                     gaps.removeAll { merged.contains($0.author) }
                 }
-                let now = Self.firstPart(of: gaps)
-                if !now.isEmpty { try await store.copyPosts(now, of: owner) }
-                return now.map(\.last) == gaps.map(\.last)
+                let batch = Self.firstPart(of: gaps)
+                if !batch.isEmpty { try await store.copyPosts(batch, of: owner) }
+                return batch.map(\.last) == gaps.map(\.last)
             }
             if isDone { return }
         }
-        throw APIError.unavailable("the home feed, which is being made,")
+        throw APIError.unavailable("the home feed")
     }
 
-    /// Posts that are gone are taken out by who comes by them first.
-    private func remove(_ gone: [FeedPosition], of owner: Person.ID) async throws {
-        guard !gone.isEmpty else { return }
-        try await database.transaction { db in try await FeedStore(db: db).delete(gone, of: owner) }
+    /// Removes entries of deleted posts, which are found when the feed is read.
+    private func remove(_ deleted: [FeedPosition], of owner: Person.ID) async throws {
+        guard !deleted.isEmpty else { return }
+        try await database.transaction { db in try await FeedStore(db: db).delete(deleted, of: owner) }
     }
 
-    /// As many of the gaps as are closed at once, the last of them maybe only in part.
+    /// Returns as many gaps as one transaction copies; the last one may be cut.
     static func firstPart(of gaps: [FeedGap]) -> [FeedGap] {
-        var (firstPart, room): ([FeedGap], Int64) = ([], copyBatchSize)
-        for gap in gaps where room > 0 {
-            let last = min(gap.last, gap.synced + room)
-            room -= last - gap.synced
+        var (firstPart, remaining): ([FeedGap], Int64) = ([], copyBatchSize)
+        for gap in gaps where remaining > 0 {
+            let last = min(gap.last, gap.synced + remaining)
+            remaining -= last - gap.synced
             firstPart.append(FeedGap(author: gap.author, synced: gap.synced, last: last))
         }
         return firstPart

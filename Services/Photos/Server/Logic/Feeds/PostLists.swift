@@ -4,14 +4,13 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The lists of posts that are not somebody's home feed: everybody's, a hashtag's, one person's.
+/// The lists of posts other than the home feed: of an application, of a hashtag and of a user.
 struct PostLists: Sendable {
     let database: PostgresPool
     let people: People
     let links: MediaLinks
     let cursors: CursorSigner
 
-    /// How many hashtags a search finds.
     private static let foundTags = 10
 
     func general(for user: User.ID, limit: Int, cursor: String?) async throws -> Page<Post> {
@@ -42,16 +41,16 @@ struct PostLists: Sendable {
     func search(_ query: String?, for user: User.ID) async throws -> Page<Hashtag> {
         guard let query, !query.isEmpty else { throw APIError.missing("query") }
         guard let prefix = HashtagText.foldPrefix(query) else {
-            throw APIError.invalid("query", "\"query\" must be the beginning of a hashtag", code: "invalid_hashtag")
+            throw APIError.invalid("query", "\"query\" must be a prefix of a hashtag", code: "invalid_hashtag")
         }
         let viewer = try await people.person(for: user)
         let store = HashtagStore(db: database.reads)
         return Page(try await store.search(prefix, in: user.application, for: viewer.id, limit: Self.foundTags))
     }
 
-    /// A page of what `read` finds after a place, with the next page's cursor.
+    /// Returns a page of the posts whose positions `read` returns, with the cursor of the next page.
     ///
-    /// What goes between the two statements is missing in the page, which is then shorter; the cursor is not touched.
+    /// A post that is deleted between the two statements is missing, so the page is shorter; the cursor stays valid.
     private func feed(
         _ list: String,
         for user: User.ID,

@@ -7,11 +7,13 @@ import Wire
 
 /// Copies, once, the blocks that users made before photos was installed.
 ///
-/// The survey reads them page by page from conversations while events arrive, and copies each in a transaction of its
-/// own with its position, so that a restarted process continues there. An event is newer than what a page says about
-/// the same users. A block that cannot be copied is logged, counted and skipped: it delays no other block.
+/// The backfill reads the blocks page by page from conversations while events arrive.
+///
+/// It copies each block in a transaction of its own, together with its position, so that a restarted process continues
+/// there. An event is newer than a page entry about the same users. A block that cannot be copied is logged, counted
+/// and skipped, so that it does not delay others.
 struct BlockBackfill: Sendable {
-    /// How often a block is tried before it is skipped: a lock may have been in its way.
+    /// How many times a block is tried before it is skipped; the first failure may be a lock conflict.
     private static let maximumAttempts = 3
     private static let retryPause: Duration = .seconds(1)
 
@@ -20,7 +22,7 @@ struct BlockBackfill: Sendable {
     let conversations: BlocksClient
     let logger: Logger
 
-    /// Copies what is left; does nothing once the survey has ended.
+    /// Copies the remaining blocks; does nothing once the backfill has ended.
     func read() async throws {
         try await BlockBackfillStore(db: database).begin()
         while let last = try await BlockBackfillStore(db: database).position() {
@@ -45,12 +47,12 @@ struct BlockBackfill: Sendable {
                 failure = error
             }
         }
-        // Without this the same page would be read again at once, without end.
+        // Without this check the same page would be read again without end.
         if last == position, let failure { throw failure }
     }
 
-    /// - Returns: whether the position moved to the block; false where another instance moved it elsewhere.
-    /// - Throws: what copying threw, where the database is unavailable; what moving the position threw.
+    /// - Returns: Whether the position moved to the block; false if another instance moved it elsewhere.
+    /// - Throws: The error of the copy if the database is unavailable, or the error of moving the position.
     private func copyOrSkip(_ block: ListedBlock, after last: ListedBlock) async throws -> Bool {
         var attempt = 1
         while true {

@@ -3,25 +3,23 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of following: everybody may follow whom he sees, but himself, and every count is exact.
+/// The rules of follows: a user may follow every other user that they can see, and the counts are exact.
 struct Follows: Sendable {
     let database: PostgresPool
     let people: People
     let links: MediaLinks
     let cursors: CursorSigner
-    /// How many one may follow.
     let maximum: Int
-    /// How many follow somebody whose posts are not copied.
     let mergeThreshold: Int
 
-    /// How many such people somebody follows at most; the others' posts are copied all the same.
+    /// The maximum number of merged authors of one user; posts of further popular authors are copied.
     static let maximumMergedAuthors = 100
 
     func follow(_ name: String, by user: User.ID) async throws -> Profile {
         let follower = try await people.person(for: user)
         let followee = try await people.find(name, for: follower)
         guard follower.id != followee.id else {
-            throw APIError(.unprocessable, "cannot_follow_self", "nobody follows himself")
+            throw APIError(.unprocessable, "cannot_follow_self", "users cannot follow themselves")
         }
         try await database.transaction { db in
             let store = FollowStore(db: db)
@@ -34,13 +32,13 @@ struct Follows: Sendable {
                 )
             else { return }
             guard try await store.following(of: follower.id) < maximum else {
-                throw APIError(.unprocessable, "too_many_follows", "one may follow \(maximum) people")
+                throw APIError(.unprocessable, "too_many_follows", "a user can follow at most \(maximum) users")
             }
             try await store.count(1, follower.id, followee.id)
             try await PhotoActivity.follow(follower.id, followee.id, in: db)
             try await PhotoChange.recordHomeChange(of: follower.id, in: db)
         }
-        // Where a block keeps the two apart nothing began, and nobody is there to be shown.
+        // If a block exists, the follow was not inserted, and reading the profile fails with "not found".
         return try await profile(of: followee, for: follower)
     }
 
@@ -54,11 +52,13 @@ struct Follows: Sendable {
         return try await profile(of: followee, for: follower)
     }
 
-    /// Ends it, takes the followee's posts out of the follower's feed and counts both; the two are locked.
+    /// Ends a follow, removes the followee's posts from the follower's feed and updates both counts; both users must be
+    /// locked.
     func end(_ follower: Person.ID, _ followee: Person.ID, in db: PostgresTransaction) async throws {
         let store = FollowStore(db: db)
         guard try await store.delete(follower, followee) else { return }
-        // A statement of its own: it has to see what a reader copied while the one before waited for him.
+        // A separate statement: it must see the posts that a reader copied while the previous statement waited for the
+        // reader's lock.
         try await FeedStore(db: db).delete(by: followee, of: follower)
         try await store.count(-1, follower, followee)
         try await PhotoChange.recordHomeChange(of: follower, in: db)

@@ -3,61 +3,58 @@ import Foundation
 import Postgres
 import Wire
 
-/// The rules of people: each is made when he is first seen.
+/// The rules of users in photos: a user gets a row on first use.
 struct People: Sendable {
     let database: PostgresPool
     let auth: AuthClient
 
-    /// The longest name that is taken over, in characters.
+    /// The maximum length of a name, in characters; longer names are cut.
     static let maximumName = 100
-    /// No user has a longer id, in characters; rows of deleted users do.
+    /// The maximum length of a user id, in characters; the placeholder ids of deleted users are longer.
     private static let maximumUserID = 255
 
-    /// Who asks; made at first sight.
+    /// Returns the caller, and creates the row on first use.
     ///
-    /// - Throws: `unavailable` for somebody new, while auth is away and he may have a name there.
+    /// - Throws: `unavailable` for a new user whose name must be read from auth while auth is unavailable.
     func person(for user: User.ID) async throws -> Person {
-        if let known = try await PeopleStore(db: database.reads).find(user) { return known }
+        if let existing = try await PeopleStore(db: database.reads).find(user) { return existing }
         return try await create(user, named: user.isRoostUser ? try await accountName(of: user) ?? "" : user.user)
     }
 
-    /// Whom somebody names by his userId who may see him.
+    /// Returns the user with an id, if the viewer may see the user.
     ///
-    /// A user whom auth knows gets a row at first sight here too.
+    /// A user who exists in auth but not in photos gets a row.
     ///
-    /// - Throws: `notFound` for an unknown user, and for a user whom a block keeps apart from the viewer.
+    /// - Throws: `notFound` for an unknown user, or if a block exists between the user and the viewer.
     func find(_ userID: String, for viewer: Person) async throws -> Person {
         guard let user = Self.user(userID, in: viewer.user.application) else { throw Self.notFound }
         let person: Person
-        if let known = try await PeopleStore(db: database.reads).find(user) {
-            person = known
+        if let existing = try await PeopleStore(db: database.reads).find(user) {
+            person = existing
         } else {
             guard let name = try await accountName(of: user) else { throw Self.notFound }
             person = try await create(user, named: user.isRoostUser ? name : user.user)
         }
-        // A block may be older than the row.
+        // A block can exist before the user's row is complete.
         guard try await !BlockStore(db: database.reads).existsBetween(person.id, viewer.id) else { throw Self.notFound }
         return person
     }
 
-    static let notFound = APIError(.notFound, "user_not_found", "there is no such person")
-    /// Somebody whose account was deleted while he asked.
-    static let gone = APIError(.forbidden, "account_deleted", "this account is gone")
+    static let notFound = APIError(.notFound, "user_not_found", "there is no such user")
+    static let accountDeleted = APIError(.forbidden, "account_deleted", "this account was deleted")
 
-    /// Takes over what somebody is called now, if he has been here.
     func rename(_ user: User.ID, to name: String, in db: PostgresTransaction) async throws {
-        guard let known = try await PeopleStore(db: db).find(user) else { return }
-        try await rename(known.id, to: Self.truncate(name), in: db)
+        guard let existing = try await PeopleStore(db: db).find(user) else { return }
+        try await rename(existing.id, to: Self.truncate(name), in: db)
     }
 
-    /// Changes a name and what its owner is found by.
     func rename(_ person: Person.ID, to name: String, in db: PostgresTransaction) async throws {
         let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
-        guard let known = try await store.lock(person) else { return }
+        guard let locked = try await store.lock(person) else { return }
         try await store.set(name: name, bio: nil, of: person)
-        guard known.isSearchable else { return }
+        guard locked.isSearchable else { return }
         try await names.delete(of: person)
-        try await names.insert(SearchNames.names(of: known.person.user, named: name), of: known.person)
+        try await names.insert(SearchNames.names(of: locked.person.user, named: name), of: locked.person)
     }
 
     private func create(_ user: User.ID, named name: String) async throws -> Person {
@@ -72,12 +69,12 @@ struct People: Sendable {
                 try await AvatarImportStore(db: db).makeDue(created.id)
                 return created
             }
-            guard let known = try await store.find(user) else { throw APIError.unavailable("the list of people") }
-            return known
+            guard let existing = try await store.find(user) else { throw APIError.unavailable("the user") }
+            return existing
         }
     }
 
-    /// Returns the names of those of these users of one application whom auth knows; empty for a user without a name.
+    /// Returns the names of those users of one application that exist in auth; empty for a user without a name.
     func accountNames(of users: [User.ID], in application: String) async throws -> [User.ID: String] {
         guard !users.isEmpty else { return [:] }
         let found = try await auth.users(users.map(\.user), of: application).map { user in
@@ -91,7 +88,7 @@ struct People: Sendable {
         try await accountNames(of: [user], in: user.application)[user]
     }
 
-    /// Roost's ids are UUIDs in lower case, a customer's are as they are; nil for what is none.
+    /// Parses a user id: a UUID in Roost's own application, any text in others; nil for an invalid id.
     static func user(_ name: String, in application: String) -> User.ID? {
         guard (1...maximumUserID).contains(name.unicodeScalars.count) else { return nil }
         guard application == RoostApplication.id else { return User.ID(application: application, user: name) }

@@ -3,7 +3,6 @@ import Postgres
 import ServiceHost
 import ServiceLifecycle
 
-/// People, whom they follow, and what they get to see of them: what is made together of the same few things.
 struct PeopleModule: Sendable {
     let profiles: Profiles
     let search: PeopleSearch
@@ -44,6 +43,6 @@ struct PeopleModule: Sendable {
             conversations: conversations,
             logger: resources.logger
         )
-        return PeriodicTask("blocks from before", every: .seconds(5), logger: resources.logger, blockBackfill.read)
+        return PeriodicTask("block backfill", every: .seconds(5), logger: resources.logger, blockBackfill.read)
     }
 }

@@ -2,18 +2,17 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Finds people by the words of a name.
+/// Finds users by the words of their names.
 ///
-/// Each word of the query is the beginning of a word of the name, in any order.
+/// Each word of the query is a prefix of a word of the name, in any order.
 struct PeopleSearch: Sendable {
     let database: PostgresPool
     let people: People
     let links: MediaLinks
 
-    /// How many are found at most.
     private static let limit = 10
-    /// Letters that somebody is found by at least; with one, anybody would be.
-    private static let minimumLetters = 2
+    /// The minimum length of a query, in characters; a single letter would match too many users.
+    private static let minimumCharacters = 2
     private static let maximumQuery = 100
 
     func find(_ query: String?, by user: User.ID) async throws -> Page<Profile> {
@@ -26,11 +25,12 @@ struct PeopleSearch: Sendable {
     private static func words(of query: String?) throws -> [String] {
         guard let query, !query.isEmpty else { throw APIError.missing("query") }
         guard query.unicodeScalars.count <= maximumQuery else {
-            throw APIError.invalid("query", "\"query\" may have \(maximumQuery) characters", code: "too_long")
+            throw APIError.invalid("query", "\"query\" must have at most \(maximumQuery) characters", code: "too_long")
         }
         let words = SearchNames.query(query)
-        guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumLetters else {
-            throw APIError.invalid("query", "\"query\" must have \(minimumLetters) letters", code: "too_short")
+        guard words.reduce(0, { $0 + $1.unicodeScalars.count }) >= minimumCharacters else {
+            let message = "\"query\" must have at least \(minimumCharacters) letters"
+            throw APIError.invalid("query", message, code: "too_short")
         }
         return words
     }

@@ -3,11 +3,10 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of profiles: what each says of himself, and who finds him.
+/// The rules of profiles and of users' privacy settings.
 ///
-/// Names and pictures are kept here alone and read from here, so that a change is seen everywhere at once.
+/// Names and avatars are stored only here and read from here, so that a change is visible everywhere at once.
 struct Profiles: Sendable {
-    /// The most users that one request may ask for.
     private static let maximumLookup = 100
 
     let database: PostgresPool
@@ -22,7 +21,7 @@ struct Profiles: Sendable {
 
     func show(_ name: String, to user: User.ID) async throws -> Profile {
         let viewer = try await people.person(for: user)
-        // A user of a customer's application gets a row by coming here; reading a profile creates none.
+        // A user of a customer's application gets a row only by using photos; reading the profile creates none.
         guard viewer.user.isRoostUser else {
             guard let profile = try await profiles(of: [name], for: viewer).first else { throw People.notFound }
             return profile
@@ -30,15 +29,16 @@ struct Profiles: Sendable {
         return try await profile(of: people.find(name, for: viewer).id, for: viewer.id)
     }
 
-    /// Returns the profiles of users of the caller's application, each once, in the order of the ids.
+    /// Returns the profiles of users of the caller's application, without duplicates, in the order of the ids.
     ///
-    /// Unknown users, and users whom a block keeps apart from the caller, are absent.
+    /// Unknown users, and users with a block to or from the caller, are absent.
     ///
-    /// - Throws: `too_many` for more than 100 ids, `missing_field` for an empty one; `unavailable` while auth does not
-    ///   answer and one of the users has never been here.
+    /// - Throws: `too_many` for more than 100 ids, `missing_field` for an empty id, or `unavailable` if auth is
+    ///   unavailable and one of the users has never used photos.
     func list(_ names: [String], for user: User.ID) async throws -> Page<Profile> {
         guard names.count <= Self.maximumLookup else {
-            throw APIError.invalid("userId", "at most \(Self.maximumLookup) users at a time", code: "too_many")
+            let message = "\"userId\" must be sent at most \(Self.maximumLookup) times"
+            throw APIError.invalid("userId", message, code: "too_many")
         }
         guard !names.contains("") else { throw APIError.missing("userId") }
         return Page(try await profiles(of: names, for: people.person(for: user)))
@@ -47,20 +47,20 @@ struct Profiles: Sendable {
     private func profiles(of names: [String], for viewer: Person) async throws -> [Profile] {
         let application = viewer.user.application
         var listed: Set<User.ID> = []
-        let asked = names.compactMap { People.user($0, in: application) }.filter { listed.insert($0).inserted }
-        let known = try await ProfileStore(db: database.reads, links: links).profiles(of: asked, for: viewer)
-        // A block hides a user who has never been here as well.
-        let unseen = asked.filter { user in known[user].map { !$0.hasVisited && $0.isVisible } ?? true }
+        let requested = names.compactMap { People.user($0, in: application) }.filter { listed.insert($0).inserted }
+        let stored = try await ProfileStore(db: database.reads, links: links).profiles(of: requested, for: viewer)
+        // A block also hides a user who has never used photos.
+        let unseen = requested.filter { user in stored[user].map { !$0.hasVisited && $0.isVisible } ?? true }
         let accounts = try await people.accountNames(of: unseen, in: application)
-        return asked.compactMap { user in
-            if let known = known[user], known.hasVisited || !known.isVisible {
-                return known.isVisible ? known.profile : nil
+        return requested.compactMap { user in
+            if let row = stored[user], row.hasVisited || !row.isVisible {
+                return row.isVisible ? row.profile : nil
             }
             return accounts[user].map { Profile(userId: user.user, fullName: $0) }
         }
     }
 
-    /// Changes what is named, all of it or nothing.
+    /// Applies all changes, or none if one of them fails.
     func update(_ changes: ProfileChanges, of user: User.ID) async throws -> Profile {
         let name = try changes.fullName.map(ProfileRules.fullName)
         let bio = try changes.bio.isGiven ? ProfileRules.bio(changes.bio.value ?? "") : nil
@@ -68,8 +68,8 @@ struct Profiles: Sendable {
         let person = try await people.person(for: user)
         try await database.transaction { db in
             let store = PeopleStore(db: db)
-            // His row before any other: so it is everywhere.
-            guard try await store.lock(person.id) != nil else { throw People.gone }
+            // The user's row is locked before all other rows, here and everywhere else.
+            guard try await store.lock(person.id) != nil else { throw People.accountDeleted }
             if let name { try await people.rename(person.id, to: name, in: db) }
             if let bio { try await store.set(name: nil, bio: bio, of: person.id) }
             try await set(changes.profilePicture, of: person.id, in: db)
@@ -78,10 +78,10 @@ struct Profiles: Sendable {
         return try await profile(of: person.id, for: person.id)
     }
 
-    /// Gives an upload of his as a picture to somebody who has none; false for who has one, or is gone.
+    /// Sets an upload as the avatar of a user who has none; returns false for a user who has an avatar or was deleted.
     func setPictureIfNone(_ upload: String, to person: Person.ID) async throws -> Bool {
         try await database.transaction { db in
-            guard let known = try await PeopleStore(db: db).lock(person), known.person.picture == nil else {
+            guard let locked = try await PeopleStore(db: db).lock(person), locked.person.picture == nil else {
                 return false
             }
             try await set(.set(upload), of: person, in: db)
@@ -90,7 +90,6 @@ struct Profiles: Sendable {
         }
     }
 
-    /// Publishes the name and the picture as this transaction leaves them.
     private func publish(_ id: Person.ID, in db: PostgresTransaction) async throws {
         guard let person = try await PeopleStore(db: db).lock(id)?.person else { return }
         try await events.write(
@@ -120,16 +119,18 @@ struct Profiles: Sendable {
         return Privacy(searchable: try await PeopleStore(db: database.reads).isSearchable(person.id) ?? false)
     }
 
-    /// Who does not want to be found keeps no name to be found by.
+    /// Changes the privacy settings; a user who opts out of the search is removed from the search table.
     func update(_ privacy: Privacy, of user: User.ID) async throws -> Privacy {
         let person = try await people.person(for: user)
         try await database.transaction { db in
             let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
-            guard let known = try await store.lock(person.id), known.isSearchable != privacy.searchable else { return }
+            guard let locked = try await store.lock(person.id), locked.isSearchable != privacy.searchable else {
+                return
+            }
             try await store.set(searchable: privacy.searchable, person.id)
             try await names.delete(of: person.id)
             guard privacy.searchable else { return }
-            try await names.insert(SearchNames.names(of: user, named: known.person.fullName), of: known.person)
+            try await names.insert(SearchNames.names(of: user, named: locked.person.fullName), of: locked.person)
         }
         return privacy
     }

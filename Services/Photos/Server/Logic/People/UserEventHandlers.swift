@@ -4,8 +4,6 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What photos does about what others tell of people: who is called otherwise or has a picture elsewhere, who is kept apart
-/// from whom, who is gone.
 struct UserEventHandlers: Sendable {
     let people: People
     let blocks: Blocks
@@ -17,7 +15,7 @@ struct UserEventHandlers: Sendable {
         consumer
             .on(UserChanged.self, from: [.auth]) { changed, _, db in
                 let user = User.ID(application: changed.applicationId, user: changed.userId)
-                // A change of the language alone must not undo a name that the user chose in photos.
+                // A change of only the language must not overwrite a name that the user chose in photos.
                 if changed.changesNames {
                     try await people.rename(user, to: changed.fullName ?? changed.username ?? "", in: db)
                 }

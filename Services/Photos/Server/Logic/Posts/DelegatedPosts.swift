@@ -3,9 +3,9 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Posts that another service makes for people: as their own, and once for each key.
+/// Posts that another service creates on behalf of users, once for each idempotency key.
 struct DelegatedPosts: Sendable {
-    /// For how long a key is known, in seconds: longer than social tries.
+    /// How long an idempotency key is stored, in seconds; longer than social retries.
     private static let retention: TimeInterval = 3 * 86_400
 
     let database: PostgresPool

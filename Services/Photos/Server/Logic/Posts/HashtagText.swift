@@ -2,18 +2,17 @@ import Wire
 
 /// The hashtags of a text, by the rules of Unicode (UAX #31, section 6, "Hashtag Identifiers").
 ///
-/// A `#` begins one, also a full-width or a small one, where no letter, digit or emoji stands before it; whatever may
-/// stand in an identifier goes on with it, and emoji, `-` and `+`. Nothing but digits is a number and no hashtag. It is
-/// folded (NFKC, case), so `#Straße`, `#STRASSE` and `＃straße` are one.
+/// A hashtag starts with `#`, full-width `＃` or small `﹟`, unless a letter, digit or emoji precedes the sign. It
+/// continues with identifier characters, emoji, `-` and `+`. Digits alone are a number, not a hashtag. Hashtags are
+/// folded (NFKC, case), so `#Straße`, `#STRASSE` and `＃straße` are the same.
 enum HashtagText {
-    /// How many of a text count; the others are mere words.
+    /// How many hashtags of a text count; the others are plain words.
     static let maximum = 30
-    /// In characters, folded; a longer one is none.
+    /// The maximum length after folding, in characters; a longer word is not a hashtag.
     static let maximumLength = 100
 
     private static let hashSigns: Set<Unicode.Scalar> = ["#", "\u{FE5F}", "\u{FF03}"]
 
-    /// Folded, in their order, each once.
     static func all(in text: String) -> [String] {
         var (found, seen): ([String], Set<String>) = ([], [])
         let scalars = text.unicodeScalars
@@ -34,11 +33,11 @@ enum HashtagText {
         return found
     }
 
-    /// A hashtag as it is kept, with or without its `#`; nil for what can be none.
+    /// Returns the stored form of a hashtag, with or without its `#`; nil for an invalid hashtag.
     static func fold(_ word: String) -> String? {
         var scalars = Substring(word).unicodeScalars
         if let first = scalars.first, hashSigns.contains(first) { scalars.removeFirst() }
-        // "#left-" is one on the way to something else.
+        // A trailing "-", as in "#left-", is not part of the hashtag.
         while scalars.last == "-" { scalars.removeLast() }
         guard !scalars.isEmpty, scalars.allSatisfy(isTagCharacter) else { return nil }
         let tag = NameFolding.fold(String(Substring(scalars)))
@@ -47,7 +46,7 @@ enum HashtagText {
         return tag
     }
 
-    /// What a search begins with: as `fold`, but of a part, which may be digits alone.
+    /// Folds the prefix of a hashtag for a search; unlike in `fold`, digits alone are valid.
     static func foldPrefix(_ word: String) -> String? {
         var scalars = Substring(word).unicodeScalars
         if let first = scalars.first, hashSigns.contains(first) { scalars.removeFirst() }
@@ -62,7 +61,7 @@ enum HashtagText {
         return scalar.properties.isXIDContinue || isEmojiPart(scalar)
     }
 
-    /// A path, an entity or a word goes on to what looks like a hashtag: `a#b`, `/#top`, `&#39;`.
+    /// Returns whether a `#` after this character belongs to a path, an entity or a word: `a#b`, `/#top`, `&#39;`.
     private static func endsWord(_ scalar: Unicode.Scalar) -> Bool {
         isTagCharacter(scalar) && scalar != "-" && scalar != "+" || scalar == "/" || scalar == "&"
     }
@@ -75,7 +74,7 @@ enum HashtagText {
         }
     }
 
-    /// Emoji, and what joins, colours or flags them.
+    /// Returns whether a character is an emoji, or joins, colours or completes emoji.
     private static func isEmojiPart(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x200D, 0xFE0F, 0x20E3, 0xE0020...0xE007F: true

@@ -3,15 +3,15 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// How a post goes: in one transaction for everybody, and then little by little what others said of it.
+/// The deletion of a post: one transaction hides it from all users; its comments, likes and flags are deleted later.
 struct PostDeletion {
     let db: PostgresTransaction
     let links: MediaLinks
 
-    /// False: it is not there.
+    /// Returns false if the post does not exist.
     func delete(_ key: PostKey) async throws -> Bool {
         let store = PostStore(db: db, links: links)
-        // The author's row is locked before the post's, as when he posts.
+        // The author's row is locked before the post's, in the same order as when a post is created.
         guard try await store.lock(author: key.author), let post = try await store.lock(key, for: .everything) else {
             return false
         }
@@ -27,15 +27,15 @@ struct PostDeletion {
     }
 }
 
-/// What deleted posts have left, cleared away a little at a time however much it is.
+/// Deletes the comments, likes and flags of deleted posts, in batches.
 struct DeletedPostCleanup: Sendable {
     let setAside: SetAside
     let now: @Sendable () -> Date
     var batch = 5_000
 
-    /// Until nothing is left that no other instance is at.
+    /// Runs until every remaining post is locked by another instance.
     ///
-    /// A post that cannot be cleared delays no other.
+    /// A post whose cleanup fails does not delay others.
     func clear() async throws {
         try await setAside.drain(
             .deletedPost,

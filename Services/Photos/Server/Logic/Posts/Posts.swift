@@ -4,7 +4,8 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of posts: everybody posts for himself, changes and deletes what is his, and sees what is shown to him.
+/// The rules of posts: a user creates, edits and deletes only their own posts, and reads the posts that are visible to
+/// them.
 struct Posts: Sendable {
     let database: PostgresPool
     let people: People
@@ -17,20 +18,20 @@ struct Posts: Sendable {
         let author = try await people.person(for: user)
         return try await database.transaction { db in
             let key = try await insert(checked, by: author, in: db)
-            let post = try await shown(key, to: author, by: PostStore(db: db, links: links))
+            let post = try await read(key, as: author, from: PostStore(db: db, links: links))
             return try await IdempotentRequest.keep(post, in: db)
         }
     }
 
-    /// The same where it may be asked for again: the post that the key was used for, whatever became of it.
+    /// Creates a post with an idempotency key; a repeated call returns the first post, even if it was deleted since.
     func create(_ draft: PostDraft, by user: User.ID, idempotencyKey requestKey: UUID) async throws -> PostKey {
         let checked = try CheckedPost(draft, mask, needsImage: false)
         let author = try await people.person(for: user)
         return try await database.transaction { db in
             let delegatedPosts = DelegatedPostStore(db: db)
             guard try await delegatedPosts.insert(requestKey, of: author.id) else {
-                guard let known = try await delegatedPosts.find(requestKey, of: user) else { throw Self.notFound }
-                return known
+                guard let existing = try await delegatedPosts.find(requestKey, of: user) else { throw Self.notFound }
+                return existing
             }
             let key = try await insert(checked, by: author, in: db)
             try await delegatedPosts.complete(requestKey, as: key)
@@ -44,7 +45,7 @@ struct Posts: Sendable {
         in db: PostgresTransaction
     ) async throws -> PostKey {
         let store = PostStore(db: db, links: links)
-        guard let position = try await store.begin(by: author.id) else { throw People.gone }
+        guard let position = try await store.begin(by: author.id) else { throw People.accountDeleted }
         let uploads = checked.images.map(\.uploadId)
         let claimed = try await UploadStore(db: db).claim(uploads, by: author.id, for: position.key)
         let post = NewPost(
@@ -64,10 +65,10 @@ struct Posts: Sendable {
 
     func show(_ key: PostKey, to user: User.ID) async throws -> Post {
         let person = try await people.person(for: user)
-        return try await shown(key, to: person, by: PostStore(db: database.reads, links: links))
+        return try await read(key, as: person, from: PostStore(db: database.reads, links: links))
     }
 
-    /// Changes what is named; what changes nothing is no edit.
+    /// Changes the given fields; an update that changes nothing does not mark the post as edited.
     func update(_ key: PostKey, _ changes: PostChanges, by user: User.ID) async throws -> Post {
         let text = try changes.text.map { mask.masked(try PostRules.text($0)) }
         let person = try await people.person(for: user)
@@ -81,11 +82,13 @@ struct Posts: Sendable {
                 try await store.markEdited(of: key)
                 try await PhotoChange.record(.changed, post: key, in: db)
             }
-            return try await shown(key, to: person, by: store)
+            return try await read(key, as: person, from: store)
         }
     }
 
-    /// Takes it away with all that belongs to it; what others said of it goes little by little, and is not seen any more.
+    /// Deletes a post.
+    ///
+    /// Its comments, likes and flags are invisible at once and deleted later.
     func delete(_ key: PostKey, by user: User.ID) async throws -> DeleteResponse {
         let person = try await people.person(for: user)
         try await requireAuthor(person, of: key)
@@ -96,25 +99,26 @@ struct Posts: Sendable {
         }
     }
 
-    /// In the transaction that has made or changed it, so that nothing can go wrong once that is committed.
-    private func shown(
+    /// Returns the post as the person sees it, in the transaction that created or changed it, so that nothing can fail
+    /// after the commit.
+    private func read(
         _ key: PostKey,
-        to person: Person,
-        by store: PostStore<some PostgresExecutor>
+        as person: Person,
+        from store: PostStore<some PostgresExecutor>
     ) async throws -> Post {
         guard let post = try await store.summary(of: key, for: .person(person.id)) else { throw Self.notFound }
         return post
     }
 
-    /// - Throws: `forbidden` for another who sees the post, `notFound` for who does not.
+    /// - Throws: `forbidden` if the person sees another user's post, `notFound` if the person does not see the post.
     private func requireAuthor(_ person: Person, of key: PostKey) async throws {
         guard key.author != person.id else { return }
         let store = PostStore(db: database.reads, links: links)
         guard try await store.isVisible(key, to: .person(person.id)) else { throw Self.notFound }
-        throw APIError(.forbidden, "not_author", "only who has posted it changes or deletes a post")
+        throw APIError(.forbidden, "not_author", "only the author can change or delete a post")
     }
 
-    /// False: it is the text that it has.
+    /// Returns false if the text is unchanged.
     private func set(_ text: String?, of post: LockedPost, on db: PostgresTransaction) async throws -> Bool {
         guard let text, !text.isExactly(post.text) else { return false }
         let store = PostStore(db: db, links: links)
@@ -129,7 +133,7 @@ struct Posts: Sendable {
         return true
     }
 
-    /// False: they are the alternative texts that it has.
+    /// Returns false if the alternative texts are unchanged.
     private func set(_ changes: [ImageChanges]?, of key: PostKey, on db: PostgresTransaction) async throws -> Bool {
         guard let changes else { return false }
         let store = PostStore(db: db, links: links)
@@ -140,7 +144,6 @@ struct Posts: Sendable {
         return true
     }
 
-    /// How many posts more, or less, each hashtag has.
     static func changes(from old: [String], to new: [String]) -> [String: Int64] {
         let (before, after) = (Set(old), Set(new))
         var changes: [String: Int64] = [:]

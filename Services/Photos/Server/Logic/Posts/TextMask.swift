@@ -1,69 +1,72 @@
 import Wire
 
-/// Softens what people write, where the operator wants it: shouting becomes speech, bad words become stars.
+/// Masks what users write, if the operator enables it: shouting becomes small letters, and listed words become
+/// asterisks.
 ///
-/// It is done to whatever is written or edited, before it is kept: there is no text that was not looked at.
+/// The mask applies to all texts when they are created or edited, so no stored text is unmasked.
 struct TextMask: Sendable {
-    /// Fewer capitals are an abbreviation.
-    private static let shout = 6
+    /// Texts with fewer capitals are not shouting: they may be abbreviations.
+    private static let minimumCapitals = 6
 
     private let stopsShouting: Bool
-    /// Folded.
+    /// The case-folded words to mask.
     private let words: Set<String>
 
     /// - Parameters:
-    ///   - stopsShouting: whether texts of capitals and exclamation marks are put into small letters.
-    ///   - words: those that are not to be read, whatever their case.
+    ///   - stopsShouting: Whether texts in capitals or with three exclamation marks are changed to small letters.
+    ///   - words: The words to mask, in any case.
     init(stopsShouting: Bool = false, words: [String] = []) {
         self.stopsShouting = stopsShouting
         self.words = Set(words.map(NameFolding.fold).filter { !$0.isEmpty })
     }
 
-    /// The text as it is kept; no longer than it was, in characters that people see.
+    /// Returns the text to store; it has at most as many characters as `text`.
     func masked(_ text: String) -> String {
-        let spoken = stopsShouting && Self.isShouting(text) ? Self.spoken(text) : text
-        return words.isEmpty ? spoken : withoutWords(spoken)
+        let calmText = stopsShouting && Self.isShouting(text) ? Self.lowercased(text) : text
+        return words.isEmpty ? calmText : maskingWords(calmText)
     }
 
-    /// More than half of what has a case are capitals, or three exclamation marks stand in it.
+    /// Returns whether more than half of the cased letters are capitals, or the text has three exclamation marks.
     private static func isShouting(_ text: String) -> Bool {
         var (upper, lower, marks) = (0, 0, 0)
         for character in text {
             if character.isUppercase { upper += 1 } else if character.isLowercase { lower += 1 }
             if isMark(character) { marks += 1 }
         }
-        return upper >= shout && upper > lower || marks >= 3
+        return upper >= minimumCapitals && upper > lower || marks >= 3
     }
 
     private static func isMark(_ character: Character) -> Bool { character == "!" || character == "！" }
 
-    /// In small letters, each sentence with a capital, runs of exclamation marks as a full stop.
-    private static func spoken(_ text: String) -> String {
-        var (spoken, begins, wasMark) = ("", true, false)
+    /// Returns the text in small letters, with a capital at the start of each sentence and a full stop for each run of
+    /// exclamation marks.
+    private static func lowercased(_ text: String) -> String {
+        var (result, startsSentence, wasMark) = ("", true, false)
         for character in text {
             if isMark(character) {
-                if !wasMark { spoken.append(".") }
-                (wasMark, begins) = (true, true)
+                if !wasMark { result.append(".") }
+                (wasMark, startsSentence) = (true, true)
                 continue
             }
             wasMark = false
             if character.isLetter {
-                // What grows by it stays: a text may not become longer than it may be.
-                let changed = begins ? character.uppercased() : character.lowercased()
-                spoken += changed.unicodeScalars.count == character.unicodeScalars.count ? changed : String(character)
-                begins = false
+                // A letter whose other case needs more scalars is kept, because the text must not exceed the maximum
+                // length.
+                let changed = startsSentence ? character.uppercased() : character.lowercased()
+                result += changed.unicodeScalars.count == character.unicodeScalars.count ? changed : String(character)
+                startsSentence = false
             } else {
-                spoken.append(character)
-                if ".?…。？".contains(character) || character.isNewline { begins = true }
+                result.append(character)
+                if ".?…。？".contains(character) || character.isNewline { startsSentence = true }
             }
         }
-        return spoken
+        return result
     }
 
-    private func withoutWords(_ text: String) -> String {
-        var (kept, word) = ("", "")
+    private func maskingWords(_ text: String) -> String {
+        var (result, word) = ("", "")
         func end() {
-            kept += words.contains(NameFolding.fold(word)) ? String(repeating: "*", count: word.count) : word
+            result += words.contains(NameFolding.fold(word)) ? String(repeating: "*", count: word.count) : word
             word = ""
         }
         for character in text {
@@ -71,10 +74,10 @@ struct TextMask: Sendable {
                 word.append(character)
             } else {
                 end()
-                kept.append(character)
+                result.append(character)
             }
         }
         end()
-        return kept
+        return result
     }
 }

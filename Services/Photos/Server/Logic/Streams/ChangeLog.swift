@@ -6,22 +6,19 @@ import Postgres
 import ServiceHost
 import ServiceLifecycle
 
-/// Gives each change its place among the others, and wakes those who listen, here and at the other instances.
+/// Assigns numbers to recorded changes, and wakes the subscribers of this and other instances.
 ///
-/// It is done beside the requests that make the changes: nothing of them waits for it. What is noted is in the record, so a
-/// ring that is lost, with its instance or on the bus, costs a second and nothing else.
+/// Numbering runs outside the requests that make the changes, so that they do not wait for it. The changes themselves
+/// are in the database, so a lost change notification delays them by one second and loses nothing.
 final class ChangeLog: Service {
     private static let topic = "changes"
-    /// How many changes are given their places at a time.
     private static let batch = 1_000
-    /// How many are forgotten at a time.
     private static let deletionBatch = 5_000
 
     private let database: PostgresPool
     private let numbering: ChangeNumbering
     private let bus: any EventBus
     private let subscribers: StreamSubscribers
-    /// In seconds.
     private let retention: TimeInterval
     private let logger: Logger
     private let now: @Sendable () -> Date
@@ -48,18 +45,16 @@ final class ChangeLog: Service {
         (wakeSignals, wakeSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// There may be something new.
     func notify() { wakeSignal.yield() }
 
-    /// Places what is noted, each time it is rung for.
     func run() async {
         await cancelWhenGracefulShutdown { [self] in
             for await _ in wakeSignals {
                 do {
                     try await numberPending()
                 } catch {
-                    logger.warning("changes have no place yet", metadata: ["error": "\(error)"])
-                    // What was rung for is still there; the look each second rings again.
+                    logger.warning("changes could not be numbered", metadata: ["error": "\(error)"])
+                    // The changes are still pending; the poll signals again within a second.
                 }
             }
         }
@@ -69,18 +64,18 @@ final class ChangeLog: Service {
         [
             self,
             BusSubscriber(bus.subscribe(to: [Self.topic])) { [self] event in await handle(event) },
-            PeriodicTask("look for changes", every: .seconds(1), logger: logger, poll),
-            PeriodicTask("sweep of changes", every: .seconds(15), logger: logger, deleteExpired),
+            PeriodicTask("poll for changes", every: .seconds(1), logger: logger, poll),
+            PeriodicTask("retention of changes", every: .seconds(15), logger: logger, deleteExpired),
         ]
     }
 
     private func numberPending() async throws {
         var count = Self.batch
         while count == Self.batch {
-            let (lastEventIDs, numbered) = try await numbering.run(limit: Self.batch)
+            let (lastNumbers, numbered) = try await numbering.run(limit: Self.batch)
             count = numbered
             self.numbered.increment(by: numbered)
-            for (application, changeNumber) in lastEventIDs {
+            for (application, changeNumber) in lastNumbers {
                 subscribers.wake(application, changeNumber)
                 bus.publish("\(changeNumber) \(application)", on: Self.topic, replacing: application)
             }
@@ -94,12 +89,12 @@ final class ChangeLog: Service {
             guard parts.count == 2, let changeNumber = Int64(parts[0]) else { return }
             subscribers.wake(String(parts[1]), changeNumber)
         case .missed:
-            // Silence: the look each second comes anyway, and says what is wrong.
+            // An error is ignored here, because the poll of the next second repeats the read and reports the error.
             try? await poll()
         }
     }
 
-    /// Finds what no ring told of.
+    /// Finds changes whose notification was lost.
     private func poll() async throws {
         notify()
         let changeNumbers = subscribers.changeNumbers
@@ -117,7 +112,6 @@ final class ChangeLog: Service {
     }
 }
 
-/// Follows what a bus says until the service is shut down.
 private struct BusSubscriber: Service {
     private let events: EventSubscription
     private let body: @Sendable (EventBusEvent) async -> Void

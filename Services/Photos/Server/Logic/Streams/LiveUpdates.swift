@@ -5,7 +5,7 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Tells others what happens: those who listen at once, those who are away through push.
+/// Sends changes to the subscribers of event streams at once, and activity to users' devices through push.
 struct LiveUpdates: Sendable {
     private let log: ChangeLog
     private let subscribers: StreamSubscribers
@@ -17,7 +17,6 @@ struct LiveUpdates: Sendable {
     private let hasEnded: @Sendable (_ session: String) -> Bool
     private let periodicTasks: [any Service]
 
-    // Where there is no push, nobody is told what happens while he is away.
     init(
         _ settings: LiveUpdatesConfiguration,
         people: People,
@@ -63,25 +62,24 @@ struct LiveUpdates: Sendable {
         )
         periodicTasks =
             [
-                PeriodicTask("heartbeat of streams", every: .seconds(1), logger: logger) {
+                PeriodicTask("stream heartbeats", every: .seconds(1), logger: logger) {
                     subscribers.sendHeartbeats(after: idleTime)
                 },
-                PeriodicTask("sweep of news", every: .seconds(60), logger: logger, retentionTask.deleteExpired),
+                PeriodicTask("retention of activity", every: .seconds(60), logger: logger, retentionTask.deleteExpired),
             ] + (activityOutbox?.maintenance ?? [])
     }
 
     var maintenance: [any Service] { log.maintenance + periodicTasks + (outboxWorker?.maintenance ?? []) }
 
-    /// There may be something new: a request that may have changed something is done.
     func notify() {
         log.notify()
         outboxWorker?.notify()
     }
 
-    /// A stream for somebody signed in, from the event on that he says he had last.
+    /// Opens a stream for a signed-in user, after the last event that the client received.
     ///
-    /// - Throws: `invalid` for what no stream has ever said; `post_not_found` for a post that the user does not see;
-    ///   `unavailable` where there are as many streams as there may be.
+    /// - Throws: `invalid` for a malformed event id, `post_not_found` if the user does not see the post, or
+    ///   `unavailable` if the instance has the maximum number of streams.
     func stream(
         _ scope: ChangeScope,
         for identity: Identity,
@@ -89,14 +87,15 @@ struct LiveUpdates: Sendable {
     ) async throws -> PhotoStream {
         let eventID = try lastEvent.flatMap { $0.isEmpty ? nil : $0 }.map { text in
             guard let eventID = StreamEventID(text) else {
-                throw APIError.invalid("Last-Event-ID", "no event of a stream has this id", code: "invalid_event_id")
+                let message = "\"Last-Event-ID\" must be the id of an event of a stream"
+                throw APIError.invalid("Last-Event-ID", message, code: "invalid_event_id")
             }
             return eventID
         }
         let person = try await people.person(for: identity.user)
         if case .post(let post) = scope, try await !eventBuilder.isVisible(post, to: person.id) { throw Posts.notFound }
         let subscriber = try subscribers.add(identity.user, session: identity.session)
-        // One that ended before it was here to be ended.
+        // The session may have ended before the subscriber was added, and then the revocation did not reach it.
         if hasEnded(identity.session) { subscriber.end() }
         return PhotoStream(
             subscriber,

@@ -1,23 +1,22 @@
 import Postgres
 
-/// Notes what happens to posts, for those who follow it live.
+/// Records changes of posts for the subscribers of event streams.
 ///
-/// It is noted in the transaction that makes it so, so it is told if and only if it is so. Whoever notes has nothing else to
-/// do: once his request is answered, ``ChangeLog`` looks for what is new.
+/// A change is recorded in the transaction that makes it, so it is published exactly if it is committed. The caller
+/// need not signal it: ``ChangeLog`` looks for new changes after each request.
 enum PhotoChange {
     enum Kind: String, Sendable {
         case new = "post.new"
-        /// Edited, liked, hidden or shown again.
+        /// The post was edited, liked, hidden or restored.
         case changed = "post.changed"
         case deleted = "post.deleted"
-        /// A change of the post as well: its comments are counted, and the latest are shown with it.
+        /// Also a change of the post, which includes the number of comments and the latest comments.
         case commentCreated = "comment.created"
         case commentEdited = "comment.edited"
         case commentDeleted = "comment.deleted"
-        /// Of a person and no post: what his home feed is made of is not what it was.
+        /// A change of a user, not of a post: the content of the user's home feed changed.
         case home = "home.changed"
 
-        /// Whether the change names a comment.
         var isOfComment: Bool {
             switch self {
             case .commentCreated, .commentEdited, .commentDeleted: true
@@ -26,23 +25,24 @@ enum PhotoChange {
         }
     }
 
-    /// Notes it of a post, and last of all: who has its row's lock keeps the order of what happens to it.
+    /// Records a change of a post, at the end of the transaction.
+    ///
+    /// The lock on the post's row keeps the changes in order.
     static func record(_ kind: Kind, post: PostKey, in db: some PostgresExecutor) async throws {
         try await ChangeStore(db: db).record(kind, of: [post])
     }
 
-    /// Notes a change of a comment, and so of its post, under the lock of the post's row.
+    /// Records a change of a comment, and so of its post, under the lock of the post's row.
     static func record(_ kind: Kind, comment: CommentKey, in db: some PostgresExecutor) async throws {
         try await ChangeStore(db: db).record(kind, of: comment)
     }
 
-    /// Notes it of many posts at once.
     static func record(_ kind: Kind, posts: [PostKey], in db: some PostgresExecutor) async throws {
         guard !posts.isEmpty else { return }
         try await ChangeStore(db: db).record(kind, of: posts)
     }
 
-    /// Notes that somebody follows others than before, or sees others: his own home streams are told to begin anew.
+    /// Records that the user follows or sees other users than before; the user's home streams receive `reload`.
     static func recordHomeChange(of person: Person.ID, in db: some PostgresExecutor) async throws {
         try await ChangeStore(db: db).record(.home, of: [PostKey(author: person, number: 0)])
     }

@@ -4,18 +4,17 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What somebody hears of posts as long as he listens, from a place in the changes on, in their order.
+/// The stream of post changes for one subscriber, in the order of change numbers.
 ///
-/// What he may hear of is judged when it is told, and a post is told as it is by then. Changes of a post that came together
-/// are told as one, under the place of the last of them: whoever goes on from any place has missed nothing.
+/// Visibility is checked when an event is sent, and a post is sent as it is at that time. Several changes of a post
+/// become one event with the number of the last one, so a client can resume from any event without missing a change.
 final class PhotoStream: StreamEventSource {
-    /// From one reading to the next at least: what happens meanwhile is told together.
+    /// The minimum interval between two reads; changes in between are sent together.
     private static let minimumInterval = Duration.milliseconds(100)
-    /// While the database is away.
     private static let retryDelay = Duration.milliseconds(500)
 
     private enum Position {
-        /// He has said nothing yet but where he wants to go on; nil: now.
+        /// The stream has not started; nil means that it starts after the last change.
         case requested(StreamEventID?)
         case at(StreamEventID)
     }
@@ -23,7 +22,7 @@ final class PhotoStream: StreamEventSource {
     private struct State {
         var position: Position
         var readAt: ContinuousClock.Instant?
-        /// Whether the post of a comment stream was visible after the stream took its place.
+        /// Whether the post of a comment stream was visible after the stream's position was set.
         var hasSeenPost = false
     }
 
@@ -53,7 +52,7 @@ final class PhotoStream: StreamEventSource {
         state = Lock(State(position: .requested(eventID)))
     }
 
-    // Where the answer could not even be begun, nobody else says that nobody listens.
+    // If the response could not be started, `end()` is not called.
     deinit { close() }
 
     func end() { close() }
@@ -66,7 +65,7 @@ final class PhotoStream: StreamEventSource {
             do {
                 events = try await self.events(wake)
             } catch let error as PostgresError where error.isUnavailable {
-                // The record is away, and nothing of it is lost: he waits, rather than come back with all the others.
+                // The changes stay in the database: the stream waits, so that clients do not all reconnect at once.
                 try await ContinuousClock().sleep(for: Self.retryDelay)
                 subscriber.wake(.changes)
                 continue
@@ -81,27 +80,27 @@ final class PhotoStream: StreamEventSource {
         switch (state.withLock(\.position), wake) {
         case (.requested(let eventID), _): [try await begin(after: eventID)]
         case (.at(let eventID), .changes): try await read(after: eventID)
-        // A place is told without an event, so that who was long without any may still go on from it.
+        // A heartbeat sends only the position, so that a client without recent events can still resume from it.
         case (.at(let eventID), _): [StreamEvent(id: eventID.text)]
         }
     }
 
-    /// The first word: where he is, or that what he asks for is not known any more.
+    /// Returns the first event: `ready` with the position, or `reload` if the requested position is no longer stored.
     private func begin(after requested: StreamEventID?) async throws -> StreamEvent {
-        // What happened while he was on his way is told by the first reading.
+        // The first read sends what happened while the stream was being opened.
         defer { subscriber.wake(.changes) }
         guard let requested else { return .ready(try await moveToLast()) }
-        guard try await isKnown(requested) else { return .reload(try await moveToLast(), because: .tooOld) }
+        guard try await isRetained(requested) else { return .reload(try await moveToLast(), because: .tooOld) }
         move(to: requested)
         return .ready(requested)
     }
 
-    private func isKnown(_ eventID: StreamEventID) async throws -> Bool {
+    private func isRetained(_ eventID: StreamEventID) async throws -> Bool {
         let store = ChangeStore(db: database.reads)
         guard eventID == .none else {
             return try await store.eventID(at: eventID.changeNumber, in: application) == eventID
         }
-        // He was here before anything had happened: is the first that did still kept?
+        // The client connected before the first change: every change is still stored if the first one is.
         if try await store.eventID(at: 1, in: application) != nil { return true }
         return try await store.lastEventIDs(of: [application]).isEmpty
     }
@@ -115,26 +114,27 @@ final class PhotoStream: StreamEventSource {
             guard events.isEmpty else { return events }
             return try await self.events(of: [], at: eventID)
         }
-        // Places have no gap, so what is missing was swept: he was slow, or the database away, for as long as that.
+        // Change numbers have no gaps, so a missing one has expired: the client was too slow, or the database was
+        // unavailable.
         guard first.eventID.changeNumber == eventID.changeNumber + 1 else { return [try await reloadFromLast()] }
-        // Moving on before these events were made would lose them where the database fails meanwhile.
+        // The position moves only after the events were built: a database failure in between would lose them.
         let events = try await self.events(of: changes.filter(\.isVisible), at: last.eventID)
         move(to: last.eventID)
-        // The end of a window is no end of what there is.
+        // A full window means that there may be more changes.
         if last.eventID.changeNumber - eventID.changeNumber >= Int64(ChangeFeed<PostgresReads>.window) {
             subscriber.wake(.changes)
         }
         return events
     }
 
-    /// Returns what changes that the listener may hear of say; `eventID` is the last change that was read.
+    /// Returns the events of visible changes; `eventID` is the position of the last change that was read.
     private func events(of visible: [NumberedChange], at eventID: StreamEventID) async throws -> [StreamEvent] {
         let isHomeChanged = visible.contains { $0.kind == .home }
         guard case .post(let post) = scope else {
             if isHomeChanged { return [.reload(eventID, because: .homeChanged)] }
             return try await eventBuilder.events(of: visible, for: person)
         }
-        // The post may have been deleted before the stream took its place, and then no change says so.
+        // The post may have been deleted before the stream's position, and then no later change reports it.
         if visible.isEmpty, state.withLock(\.hasSeenPost) { return [] }
         guard let events = try await eventBuilder.events(of: visible, on: post, for: person) else {
             subscriber.end()
@@ -144,7 +144,7 @@ final class PhotoStream: StreamEventSource {
         return isHomeChanged ? [.reload(eventID, because: .homeChanged)] : events
     }
 
-    /// There is nothing behind a place, if it is the last one that was given.
+    /// Checks that an empty read means the end of the changes and not a gap.
     private func checkForGap(after eventID: StreamEventID) async throws -> [StreamEvent] {
         let store = ChangeStore(db: database.reads)
         let last = try await store.lastEventIDs(of: [application])[application] ?? .none
@@ -152,7 +152,7 @@ final class PhotoStream: StreamEventSource {
         if last.changeNumber > eventID.changeNumber,
             try await store.eventID(at: eventID.changeNumber + 1, in: application) != nil
         {
-            // It has come between the two statements.
+            // A change was added between the two statements.
             subscriber.wake(.changes)
             return []
         }
@@ -161,7 +161,7 @@ final class PhotoStream: StreamEventSource {
 
     private func reloadFromLast() async throws -> StreamEvent {
         let eventID = try await moveToLast()
-        // A comment stream has to look at its post again.
+        // A comment stream must check the visibility of its post again.
         subscriber.wake(.changes)
         return .reload(eventID, because: .tooOld)
     }

@@ -2,15 +2,14 @@ import PhotosAPI
 import Postgres
 import ServiceHost
 
-/// Puts what happened to posts into the words of a stream.
 struct StreamEventBuilder: Sendable {
     let database: PostgresPool
     let links: MediaLinks
 
-    /// What changes say to somebody who may hear of them.
+    /// Returns the events of changes for a user.
     ///
-    /// A post is told as he sees it by now: when it is new, where it came, and else where it changed last. One that he does
-    /// not see, since it is hidden or gone, is deleted to him; of one that came and went meanwhile there is nothing to say.
+    /// A post is sent as the user sees it now: a new post at its first change, any other post at its last. A hidden or
+    /// deleted post is sent as `deleted`. A post that was created and deleted between two reads is not sent.
     func events(of changes: [NumberedChange], for person: Person.ID) async throws -> [StreamEvent] {
         var last: [PostKey: Int64] = [:]
         var new: Set<PostKey> = []
@@ -30,21 +29,20 @@ struct StreamEventBuilder: Sendable {
     }
 }
 
-/// The comment stream of one post.
 extension StreamEventBuilder {
     func isVisible(_ post: PostKey, to person: Person.ID) async throws -> Bool {
         try await PostStore(db: database.reads, links: links).isVisible(post, to: .person(person))
     }
 
-    /// Returns what changes of a post say to a person; nil where the person does not see the post any more.
+    /// Returns the events of a post's changes for a user; nil if the user no longer sees the post.
     ///
-    /// A comment is sent as it is now: where it was created, or else where it was edited last. A comment that was created
-    /// and deleted between two readings is not sent.
+    /// A comment is sent as it is now: a new comment where it was created, any other where it was last edited. A
+    /// comment that was created and deleted between two reads is not sent.
     func events(of changes: [NumberedChange], on post: PostKey, for person: Person.ID) async throws -> [StreamEvent]? {
         let store = PostStore(db: database.reads, links: links)
         guard let counts = try await store.counts(of: post, for: .person(person)) else { return nil }
         guard let eventID = changes.last?.eventID else { return [] }
-        // An instance of the previous release does not keep the comment's number.
+        // An instance of the previous release does not store the comment's number.
         guard !changes.contains(where: { $0.comment == nil && $0.kind?.isOfComment ?? false }) else {
             return [.reload(eventID, because: .tooOld)]
         }
@@ -62,7 +60,7 @@ extension StreamEventBuilder {
             let isNew = created.contains(key)
             guard isNew ? change.kind == .commentCreated : change == last[key] else { return nil }
             if let comment = comments[key] { return try .comment(comment, isNew: isNew, change.eventID) }
-            // A comment of a blocked user exists, but this person does not see it.
+            // A comment of a blocked user exists, but this user does not see it.
             return !isNew && change.kind == .commentDeleted ? try .deleted(key, change.eventID) : nil
         }
         if changes.contains(where: { $0.kind != .commentEdited }) { events.append(try .counts(counts, eventID)) }
@@ -71,11 +69,11 @@ extension StreamEventBuilder {
 }
 
 extension StreamEvent {
-    /// Why a listener is to read the feed anew: he goes on from here, but something before is lost to him.
+    /// Why a client must read the feed again: the stream continues, but earlier events are lost.
     enum ReloadReason: String, Sendable {
-        /// What he asks for is not kept any more.
+        /// The requested position is no longer stored.
         case tooOld = "too_old"
-        /// He follows others than before, or somebody was blocked.
+        /// The user follows other users than before, or a block was added or removed.
         case homeChanged = "home_changed"
     }
 
@@ -94,7 +92,7 @@ extension StreamEvent {
         try StreamEvent(id: eventID.text, name: isNew ? "new" : "changed", value: post)
     }
 
-    /// The last event of a post's comment stream: the reader does not see the post any more.
+    /// The last event of a post's comment stream: the user no longer sees the post.
     static func gone(_ post: PostKey, _ eventID: StreamEventID) throws -> StreamEvent {
         try StreamEvent(id: eventID.text, name: "gone", value: DeletedPost(postId: post.postID))
     }

@@ -1,27 +1,25 @@
 import Locks
 import Wire
 
-/// One who listens: waits until there may be something for him.
+/// A subscriber of a stream, which sleeps until there may be something to send.
 final class StreamSubscriber: Sendable {
     enum Wake: Sendable {
-        /// There may be something to read.
         case changes
-        /// There was nothing to say for a while.
+        /// Nothing was sent for the heartbeat interval.
         case heartbeat
-        /// There is nothing more for him.
         case end
     }
 
     private struct State {
-        /// He is new: what happened before he came he has to look for.
+        /// True at first: a new subscriber reads the changes before it waits.
         var hasChanges = true
         var isHeartbeatDue = false
         var isEnded = false
         var lastSentAt = ContinuousClock.now
         var waiting: CheckedContinuation<Wake, Never>?
 
-        /// What he is to be woken by, which is forgotten by that.
-        mutating func take() -> Wake? {
+        /// Returns the reason to wake up, and resets it.
+        mutating func consumeWake() -> Wake? {
             if isEnded { return .end }
             guard hasChanges || isHeartbeatDue else { return nil }
             defer { (hasChanges, isHeartbeatDue) = (false, false) }
@@ -47,7 +45,7 @@ final class StreamSubscriber: Sendable {
             case .heartbeat: state.isHeartbeatDue = true
             case .end: state.isEnded = true
             }
-            guard let waiting = state.waiting, let wake = state.take() else { return nil }
+            guard let waiting = state.waiting, let wake = state.consumeWake() else { return nil }
             state.waiting = nil
             return (waiting, wake)
         }
@@ -56,17 +54,16 @@ final class StreamSubscriber: Sendable {
 
     func end() { wake(.end) }
 
-    /// Whether nothing was said to him since.
     func isIdle(since moment: ContinuousClock.Instant) -> Bool { state.withLock { $0.lastSentAt < moment } }
 
     func didSend() { state.withLock { $0.lastSentAt = .now } }
 
-    /// Waits to be woken, one task at a time; to be cancelled is the end.
+    /// Waits for the next reason to wake up; only one task may wait, and its cancellation ends the subscriber.
     func next() async -> Wake {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let wake = state.withLock { state in
-                    let wake = state.take()
+                    let wake = state.consumeWake()
                     if wake == nil { state.waiting = continuation }
                     return wake
                 }

@@ -2,14 +2,13 @@ import Locks
 import Metrics
 import Wire
 
-/// Who listens to this instance, and how far each application has come.
+/// The subscribers of this instance, and the last change number of each application.
 ///
-/// A listener is woken, never told: it reads what it lacks when it can, so one that is slow keeps nothing waiting but itself.
+/// Subscribers are woken and then read at their own pace, so a slow one delays no other.
 final class StreamSubscribers: Sendable {
     private struct State {
         var subscribers: [UInt64: StreamSubscriber] = [:]
         var byUser: [User.ID: [UInt64]] = [:]
-        /// The last place that was heard of, for each application that somebody listens to.
         var changeNumbers: [String: Int64] = [:]
         var byApplication: [String: Set<UInt64>] = [:]
         var number: UInt64 = 0
@@ -21,17 +20,17 @@ final class StreamSubscribers: Sendable {
     private let open = Gauge(label: "roost_photos_streams")
 
     /// - Parameters:
-    ///   - capacity: how many there may be in all.
-    ///   - capacityOfUser: of one user; the one that he opened first goes for one more.
+    ///   - capacity: The maximum number of subscribers of the instance.
+    ///   - capacityOfUser: The maximum number of subscribers of one user; one more ends the oldest.
     init(capacity: Int, perUser capacityOfUser: Int) {
         self.capacity = capacity
         self.capacityOfUser = capacityOfUser
     }
 
-    /// - Throws: `unavailable` where there are as many as there may be.
+    /// - Throws: `unavailable` if the instance has `capacity` subscribers.
     func add(_ user: User.ID, session: String) throws -> StreamSubscriber {
         let (subscriber, oldest, count) = try state.withLock { state in
-            guard state.subscribers.count < capacity else { throw APIError.unavailable("a stream") }
+            guard state.subscribers.count < capacity else { throw APIError.unavailable("the stream") }
             state.number += 1
             let subscriber = StreamSubscriber(number: state.number, user: user, session: session)
             state.subscribers[subscriber.number] = subscriber
@@ -65,14 +64,13 @@ final class StreamSubscribers: Sendable {
         open.record(count)
     }
 
-    /// The applications that somebody listens to, and how far each was heard to have come.
     var changeNumbers: [String: Int64] {
         state.withLock { state in
             Dictionary(uniqueKeysWithValues: state.byApplication.keys.map { ($0, state.changeNumbers[$0] ?? 0) })
         }
     }
 
-    /// Wakes those who listen to an application, which has come so far; false where that was known, or nobody listens.
+    /// Wakes the subscribers of an application; returns false if the change number was already known or there are none.
     @discardableResult
     func wake(_ application: String, _ changeNumber: Int64) -> Bool {
         let woken = state.withLock { state -> [StreamSubscriber] in
@@ -88,14 +86,13 @@ final class StreamSubscribers: Sendable {
         return !woken.isEmpty
     }
 
-    /// Has those say something who were silent for so long, so that nobody takes them for gone.
+    /// Makes idle subscribers send a heartbeat, so that proxies and clients do not close the connection.
     func sendHeartbeats(after idleTime: Duration) {
         let moment = ContinuousClock.now - idleTime
         let idle = state.withLock { state in state.subscribers.values.filter { $0.isIdle(since: moment) } }
         for subscriber in idle { subscriber.wake(.heartbeat) }
     }
 
-    /// A session is over, and what was opened by it with it.
     func end(session: String) {
         let ended = state.withLock { state in state.subscribers.values.filter { $0.session == session } }
         for subscriber in ended { subscriber.end() }

@@ -2,11 +2,10 @@ import Blobs
 import Images
 import Wire
 
-/// Has pictures made of what came in, one person's one after another: who sends many that take long keeps the others
-/// waiting for one of them, and not for all.
+/// Prepares uploaded images, one at a time for each user, so that a user with many slow images delays others by one
+/// image only.
 struct ImagePreparation: Sendable {
     let imageProcessor: ImageProcessor
-    /// The most that an image may have.
     let pixels: Int
     let limit = PersonConcurrencyLimit()
 
@@ -31,11 +30,11 @@ struct ImagePreparation: Sendable {
         case .unsupported(let reason):
             APIError(.unsupportedMediaType, "unsupported_image", "the file \(reason)", field: "file")
         case .tooManyPixels(let limit):
-            APIError(.unprocessable, "too_many_pixels", "an image may have \(limit) pixels", field: "file")
+            APIError(.unprocessable, "too_many_pixels", "an image can have at most \(limit) pixels", field: "file")
         case .tooManyFrames(let limit):
-            APIError(.unprocessable, "too_many_frames", "an animation may have \(limit) frames", field: "file")
+            APIError(.unprocessable, "too_many_frames", "an animation can have at most \(limit) frames", field: "file")
         case .broken(let reason): APIError(.unprocessable, "invalid_image", "the file \(reason)", field: "file")
-        case .busy: APIError(.unavailable, "overloaded", "too many images are being looked at; try again")
+        case .busy: APIError(.unavailable, "overloaded", "too many images are being processed; try again")
         case .noSpace: BlobError.noSpace
         case .cancelled: CancellationError()
         case .failed: error

@@ -1,7 +1,6 @@
 import Images
 import ServiceLifecycle
 
-/// Ends the processes that make images smaller, once nobody asks for any more.
 struct ImageProcessorShutdown: Service {
     let imageProcessor: ImageProcessor
 

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import NIOCore
 
-/// Takes in the bytes of an image, wherever they come from, and knows them again.
+/// Forwards the bytes of an image and computes their hash, which identifies repeated uploads.
 final class ImageSink: BlobSink {
     private let sink: any BlobSink
     private var hash = SHA256()
@@ -20,10 +20,8 @@ final class ImageSink: BlobSink {
     var sha256: [UInt8] { Array(hash.finalize()) }
 }
 
-/// An image as it was sent, in a file that is there for the moment.
 struct ReceivedImage: Sendable {
     let path: String
-    /// In bytes.
     let size: Int64
     let sha256: [UInt8]
 }

@@ -5,7 +5,6 @@ import Postgres
 import ServiceHost
 import ServiceLifecycle
 
-/// What photos keeps of images: how they come in, how they are read, and what sees that nothing is left behind.
 struct ImagesModule: Sendable {
     let uploads: Uploads
     let media: Media
@@ -36,8 +35,8 @@ struct ImagesModule: Sendable {
         let cleanup = UploadCleanup(database: database, blobs: blobs)
         maintenance = [
             PeriodicTask("expiry of uploads", every: .seconds(10), logger: logger, cleanup.expire),
-            PeriodicTask("check of images that are known", every: .seconds(1), logger: logger, media.revalidate),
-            PeriodicTask("sweep of images", every: .seconds(2), logger: logger, cleanup.deleteDue),
+            PeriodicTask("revalidation of cached images", every: .seconds(1), logger: logger, media.revalidate),
+            PeriodicTask("deletion of images", every: .seconds(2), logger: logger, cleanup.deleteDue),
             ImageProcessorShutdown(imageProcessor: imageProcessor),
         ]
     }

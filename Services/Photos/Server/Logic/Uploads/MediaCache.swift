@@ -1,14 +1,12 @@
 import Locks
 import ServiceHost
 
-/// What was asked for a moment ago, so that it need not be looked up again: a photo that is new is asked for by many.
+/// Recently requested images, so that requests for new photos need no database lookup.
 ///
-/// What is gone is found by ``revalidate``, and so is served for a second longer; whoever has had it keeps it for a year
-/// anyway. While the database does not answer, nothing is known.
+/// A deleted image is removed by ``revalidate(_:)``, so it is served for about a second longer; clients cache images
+/// for a year anyway. While the database is unavailable, the cache is empty.
 final class MediaCache: Sendable {
-    /// So many are known at most; the rest is looked up each time.
     static let capacity = 4_096
-    /// How long one is known that nobody asks for.
     private static let idleTimeout: Duration = .seconds(60)
     private static let batch = 512
 
@@ -22,7 +20,6 @@ final class MediaCache: Sendable {
 
     var count: Int { entries.withLock { $0.count } }
 
-    /// By its key as it is written in a path.
     func find(_ key: Substring) -> (served: ServedBlob, reply: BlobResponse)? {
         let key = String(key)
         return entries.withLock { entries in
@@ -39,10 +36,10 @@ final class MediaCache: Sendable {
         }
     }
 
-    /// Forgets what is gone, and what nobody has asked for lately.
+    /// Removes entries whose images were deleted or were not requested recently.
     ///
-    /// - Parameter present: answers which of these are there.
-    /// - Throws: what `existing` throws; then nothing is known.
+    /// - Parameter existing: Returns which of these images exist.
+    /// - Throws: The error of `existing`; then all entries are removed.
     func revalidate(_ existing: ([MediaKey]) async throws -> Set<MediaKey>) async throws {
         let oldest = ContinuousClock.now - Self.idleTimeout
         var rest = entries.withLock { entries in
@@ -53,8 +50,8 @@ final class MediaCache: Sendable {
             while !rest.isEmpty {
                 let batch = Array(rest.prefix(Self.batch))
                 rest = rest.dropFirst(Self.batch)
-                let gone = Set(batch).subtracting(try await existing(batch))
-                entries.withLock { entries in for key in gone { entries["\(key)"] = nil } }
+                let deleted = Set(batch).subtracting(try await existing(batch))
+                entries.withLock { entries in for key in deleted { entries["\(key)"] = nil } }
             }
         } catch {
             entries.withLock { $0 = [:] }

@@ -1,21 +1,21 @@
 import DequeModule
 
-/// One turn at a time for each person, in the order in which they were asked for; nobody waits for another person.
+/// A limit of one task at a time for each user, first come, first served; users do not wait for each other.
 ///
-/// How many wait is bounded by how many uploads somebody may have on their way.
+/// The number of waiting tasks is bounded by `UPLOADS_MAX_USER`.
 actor PersonConcurrencyLimit {
     private struct Waiter {
         let ticket: Int
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// Those who have a turn, and who waits for theirs.
+    /// The waiting tasks of each user with a running task.
     private var queues: [Person.ID: Deque<Waiter>] = [:]
     private var lastTicket = 0
 
-    /// Waits for the turn, which ends with `release`.
+    /// Waits for the user's slot, which `release` frees.
     ///
-    /// - Throws: `CancellationError` once nobody waits for it any more; there is no turn to end then.
+    /// - Throws: `CancellationError` if the task is cancelled; then no slot was acquired.
     func acquire(_ person: Person.ID) async throws {
         try Task.checkCancellation()
         guard queues[person] != nil else {
@@ -40,7 +40,6 @@ actor PersonConcurrencyLimit {
         next.continuation.resume(returning: true)
     }
 
-    /// How many wait for a turn of this person's.
     func waiting(for person: Person.ID) -> Int { queues[person]?.count ?? 0 }
 
     private func cancelWaiter(_ ticket: Int, of person: Person.ID) {

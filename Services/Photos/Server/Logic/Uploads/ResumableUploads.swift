@@ -5,14 +5,16 @@ import ServiceHost
 import Tus
 import Wire
 
-/// Uploads in pieces, by tus: each piece is a blob of its own, so that any instance goes on where another has stopped.
+/// Resumable uploads by the tus protocol.
+///
+/// Each chunk is a separate blob, so any instance can continue an upload that another started.
 struct ResumableUploads: TusStore {
     let uploads: Uploads
 
     func create(_ creation: TusCreation, by user: User.ID) async throws -> TusUpload {
         guard creation.length > 0 else { throw APIError.missing("file") }
         guard creation.metadata.text.utf8.count <= 4_096 else {
-            throw TusError.invalid(header: "Upload-Metadata", "may have 4,096 bytes")
+            throw TusError.invalid(header: "Upload-Metadata", "must have at most 4,096 bytes")
         }
         let owner = try await uploads.people.person(for: user).id
         try await uploads.requireRoom(for: creation.length, of: owner, on: uploads.database)
@@ -34,7 +36,7 @@ struct ResumableUploads: TusStore {
         guard let row = try await UploadStore(db: uploads.database).find(id, of: owner), let length = row.length,
             let received = row.received
         else { throw TusError.notFound }
-        // One that was used stays as long as what uses it.
+        // An upload that is in use has no expiry.
         guard row.expiresAt.map({ $0 > Date() }) ?? true else { throw TusError.gone }
         return TusUpload(
             id: id,
@@ -46,7 +48,7 @@ struct ResumableUploads: TusStore {
     }
 
     func append(_ body: TusBody, to upload: TusUpload, of user: User.ID) async throws -> TusUpload {
-        // A task of its own: what came before its sender went away is kept.
+        // A separate task: if the client disconnects, the bytes that arrived before are stored.
         try await Task {
             try await uploads.slots.use(user) {
                 let owner = try await uploads.people.person(for: user).id
@@ -63,7 +65,7 @@ struct ResumableUploads: TusStore {
         guard try await UploadStore(db: uploads.database).remove(id, of: owner) else { throw TusError.notFound }
     }
 
-    /// How many bytes were kept.
+    /// Returns how many bytes were stored.
     private func storePiece(
         _ body: TusBody,
         at start: Int64,
@@ -80,7 +82,7 @@ struct ResumableUploads: TusStore {
                 await uploads.discard([key], of: owner)
                 return 0
             }
-            try await keep(key, size: stored.size, at: start, of: upload, by: owner)
+            try await record(key, size: stored.size, at: start, of: upload, by: owner)
             return stored.size
         } catch {
             await uploads.discard([key], of: owner)
@@ -88,14 +90,14 @@ struct ResumableUploads: TusStore {
         }
     }
 
-    private func keep(
+    private func record(
         _ key: BlobKey,
         size: Int64,
         at start: Int64,
         of upload: TusUpload,
         by owner: Person.ID
     ) async throws {
-        let isKept = try await uploads.database.transaction { db in
+        let isRecorded = try await uploads.database.transaction { db in
             let received = try await UploadStore(db: db).advance(
                 upload.id,
                 of: owner,
@@ -105,19 +107,20 @@ struct ResumableUploads: TusStore {
                 maximumPieces: uploads.limits.pieces
             )
             guard received != nil else { return false }
-            guard try await BlobRecordStore(db: db).keep(key, of: owner, size: size, mediaType: nil) else {
-                throw APIError.unavailable("the store of files")
+            guard try await BlobRecordStore(db: db).confirm(key, of: owner, size: size, mediaType: nil) else {
+                throw APIError.unavailable("the file store")
             }
             try await uploads.requireRoom(for: 0, of: owner, on: db)
             return true
         }
-        guard !isKept else { return }
+        guard !isRecorded else { return }
         let store = UploadStore(db: uploads.database)
-        guard let now = try await store.find(upload.id, of: owner), let received = now.received else {
+        guard let row = try await store.find(upload.id, of: owner), let received = row.received else {
             throw TusError.gone
         }
         guard received == start else { throw TusError.wrongOffset(is: received) }
-        throw APIError(.tooLarge, "too_many_chunks", "an upload may come in \(uploads.limits.pieces) pieces")
+        let message = "an upload can have at most \(uploads.limits.pieces) chunks"
+        throw APIError(.tooLarge, "too_many_chunks", message)
     }
 
     private func finish(_ upload: TusUpload, of owner: Person.ID) async throws {

@@ -1,14 +1,12 @@
 import ServiceHost
 
-/// A blob that anybody may read who knows its key.
 struct ServedBlob: Hashable, Sendable {
     let key: MediaKey
-    /// By its bytes.
+    /// The media type, detected from the bytes.
     let mediaType: String
-    /// In bytes.
     let size: Int64
 
-    /// How it is served: for good, since what lies under a key never changes.
+    /// The response, which clients may cache for a year: the content under a key never changes.
     var reply: BlobResponse {
         BlobResponse(
             eTag: "\"\(key.blob)\"",

@@ -2,21 +2,19 @@ import Blobs
 import Postgres
 import ServiceHost
 
-/// Removes what nothing has any more: uploads whose day is over, and blobs that are due.
 struct UploadCleanup: Sendable {
     private static let batch = 20
 
     let database: PostgresPool
     let blobs: any BlobStore
 
-    /// Ends uploads that nothing has taken in time.
     func expire() async throws {
         while try await UploadStore(db: database).expire(limit: Self.batch) > 0 {}
     }
 
-    /// Deletes what is due.
+    /// Deletes blobs that are due.
     ///
-    /// Not while a backup is taken: what its database knows of, it must find.
+    /// Nothing is deleted during a backup: every blob in the backed-up database must exist.
     func deleteDue() async throws {
         try await deleteExpired {
             try await BlobRecordStore(db: database.reads).due(limit: $0)

@@ -7,14 +7,13 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The rules of uploads: people bring images, each of which one post or one profile may take within a day.
+/// The rules of uploads: users upload images, and each image can be used by one post or profile within a day.
 ///
-/// Every blob is noted in a row before its first byte is put, and kept in the transaction that says whose it is. Whatever
-/// breaks off in between leaves a blob that is due, and ``UploadCleanup`` removes it.
+/// Every blob is recorded in a row before its first byte is stored, and confirmed in the transaction that assigns it to
+/// an upload. A failure in between leaves a blob that is due, which ``UploadCleanup`` deletes.
 struct Uploads: Sendable {
-    /// How long an upload waits for something to take it, in seconds.
     static let lifetime: TimeInterval = 86_400
-    /// How long a blob may be on its way, in seconds.
+    /// How long storing a blob may take, in seconds.
     static let blobLifetime: TimeInterval = 86_400
 
     let database: PostgresPool
@@ -27,24 +26,23 @@ struct Uploads: Sendable {
     let limits: UploadLimits
     let logger: Logger
 
-    /// Takes an image, which `receive` writes.
     func create(from user: User.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
         try await slots.use(user) { try await create(for: people.person(for: user).id, receive) }
     }
 
-    /// Takes an image for somebody who is known, as work of our own does that has a bound of its own.
+    /// Stores an image for a known user, as internal work does that has its own concurrency limit.
     func create(for owner: Person.ID, _ receive: (any BlobSink) async throws -> Void) async throws -> Upload {
         guard try await UploadStore(db: database.reads).pending(of: owner) < limits.pending else {
             throw Self.tooManyPending(limits.pending)
         }
         try await requireRoom(for: 1, of: owner, on: database)
         let id = BlobKey.random().description
-        return upload(id, try await keep(as: id, of: owner, receive), of: owner)
+        return upload(id, try await store(as: id, of: owner, receive), of: owner)
     }
 
-    /// An upload of one's own.
+    /// Returns an upload of the user.
     ///
-    /// - Throws: `conflict` where something of it is still to come.
+    /// - Throws: `conflict` if the upload is not complete.
     func show(_ id: String, to user: User.ID) async throws -> Upload {
         let owner = try await people.person(for: user).id
         guard let row = try await UploadStore(db: database.reads).find(id, of: owner),
@@ -52,39 +50,42 @@ struct Uploads: Sendable {
         else { throw UploadStore<PostgresPool>.notFound }
         if let image = row.image { return upload(id, image, of: owner) }
         guard row.received == row.length else {
-            throw APIError(.conflict, "upload_incomplete", "the upload is not whole yet")
+            throw APIError(.conflict, "upload_incomplete", "the upload is not complete")
         }
-        // What came whole, when there was no place or no store for it, is looked at again.
+        // The chunks are complete, but an earlier attempt found no free worker or no storage.
         return try await slots.use(user) { upload(id, try await assemble(row, of: owner), of: owner) }
     }
 
-    /// Makes an image of the pieces of an upload that has them all.
     func assemble(_ row: UploadRow, of owner: Person.ID) async throws -> StoredImage {
         let pieces = try await UploadStore(db: database).pieces(of: row.id, of: owner)
         do {
-            return try await keep(as: row.id, of: owner) { sink in
+            return try await store(as: row.id, of: owner) { sink in
                 for key in pieces {
                     guard let piece = try await blobs.open(key) else {
-                        throw BlobError.failed("find a piece of an upload", code: 0)
+                        throw BlobError.failed("find a chunk of an upload", code: 0)
                     }
                     try await piece.read(0..<piece.size) { try await sink.write($0) }
                 }
             }
         } catch let error as APIError where error.kind.status < 500 && error.kind != .rateLimited {
-            // It will never be an image.
+            // The file will never be an accepted image.
             _ = try await UploadStore(db: database).remove(row.id, of: owner)
             throw error
         }
     }
 
-    /// - Throws: 507 where a person would have more than the quota. In a transaction that counted bytes this is exact: the
-    ///   person's counter is locked.
+    /// Checks a user's storage quota.
+    ///
+    /// The check is exact in a transaction that counted bytes, because the user's counter is locked.
+    ///
+    /// - Throws: A 507 error if the user would exceed the quota.
     func requireRoom(for bytes: Int64, of owner: Person.ID, on db: some PostgresExecutor) async throws {
         try limits.quota.require(await BlobRecordStore(db: db).storedBytes(of: owner), room: bytes)
     }
 
     static func tooManyPending(_ limit: Int) -> APIError {
-        APIError(.rateLimited, "too_many_uploads", "you have \(limit) uploads that are in no post", retryAfter: 60)
+        let message = "the user has \(limit) unused uploads; use them in posts or wait until they expire"
+        return APIError(.rateLimited, "too_many_uploads", message, retryAfter: 60)
     }
 
     private func upload(_ id: String, _ image: StoredImage, of owner: Person.ID) -> Upload {
@@ -99,18 +100,19 @@ struct Uploads: Sendable {
         )
     }
 
-    private func keep(
+    private func store(
         as id: String,
         of owner: Person.ID,
         _ receive: (any BlobSink) async throws -> Void
     ) async throws -> StoredImage {
         try await scratch.withTemporaryFolder { folder in
             let received = try await self.receive(in: folder, receive)
-            if let known = try await database.transaction({ try await known(received, as: id, of: owner, in: $0) }) {
-                return known
+            let existing = try await database.transaction { db in
+                try await existingImage(received, as: id, of: owner, in: db)
             }
+            if let existing { return existing }
             let prepared = try await preparation.prepare(received, in: folder, of: owner)
-            return try await keep(prepared, of: received, as: id, by: owner)
+            return try await store(prepared, of: received, as: id, by: owner)
         }
     }
 
@@ -129,18 +131,18 @@ struct Uploads: Sendable {
         return ReceivedImage(path: path, size: size, sha256: sha256)
     }
 
-    /// The image that the same bytes of the same person were made into before.
-    private func known(
+    /// Returns the image that was made of the same bytes of the same user before.
+    private func existingImage(
         _ image: ReceivedImage,
         as id: String,
         of owner: Person.ID,
         in db: PostgresTransaction
     ) async throws -> StoredImage? {
-        guard let known = try await FileStore(db: db).lock(withDigest: image.sha256, of: owner) else { return nil }
-        return try await finish(id, of: owner, with: known, in: db)
+        guard let file = try await FileStore(db: db).lock(withDigest: image.sha256, of: owner) else { return nil }
+        return try await finish(id, of: owner, with: file, in: db)
     }
 
-    private func keep(
+    private func store(
         _ prepared: PreparedImage,
         of image: ReceivedImage,
         as id: String,
@@ -152,7 +154,7 @@ struct Uploads: Sendable {
             let stored = (
                 full: try await put(prepared.full, as: full), small: try await put(prepared.thumbnail, as: thumbnail)
             )
-            let kept = try await database.transaction { db in
+            let result = try await database.transaction { db in
                 let file = NewImageFile(
                     sha256: image.sha256,
                     full: full,
@@ -162,27 +164,32 @@ struct Uploads: Sendable {
                     blurhash: prepared.blurhash
                 )
                 guard let new = try await FileStore(db: db).insert(file, of: owner) else {
-                    // Sent twice at once; the other was quicker.
-                    return try await known(image, as: id, of: owner, in: db)
+                    // The same bytes were uploaded concurrently, and the other upload was faster.
+                    return try await existingImage(image, as: id, of: owner, in: db)
                 }
                 let records = BlobRecordStore(db: db)
                 guard
-                    try await records.keep(full, of: owner, size: stored.full.size, mediaType: stored.full.mediaType),
-                    try await records.keep(
+                    try await records.confirm(
+                        full,
+                        of: owner,
+                        size: stored.full.size,
+                        mediaType: stored.full.mediaType
+                    ),
+                    try await records.confirm(
                         thumbnail,
                         of: owner,
                         size: stored.small.size,
                         mediaType: stored.small.mediaType
                     )
-                else { throw APIError.unavailable("the store of files") }
+                else { throw APIError.unavailable("the file store") }
                 let finished = try await finish(id, of: owner, with: new, in: db)
-                // After the pieces of the upload, which it takes the place of, no longer count.
+                // The check comes last, when the chunks of this upload no longer count.
                 try await requireRoom(for: 0, of: owner, on: db)
                 return finished
             }
-            guard let kept else { throw APIError.unavailable("the upload") }
-            if kept.full != full.description { await discard([full, thumbnail], of: owner) }
-            return kept
+            guard let result else { throw APIError.unavailable("the upload") }
+            if result.full != full.description { await discard([full, thumbnail], of: owner) }
+            return result
         } catch {
             await discard([full, thumbnail], of: owner)
             throw error
@@ -197,7 +204,7 @@ struct Uploads: Sendable {
     ) async throws -> StoredImage {
         let store = UploadStore(db: db)
         if try await store.finish(id, of: owner, with: image, lifetime: Self.lifetime) != nil { return image }
-        // Another request has finished it meanwhile, or its time is over.
+        // Another request finished the upload, or the upload has expired.
         guard let finished = try await store.find(id, of: owner)?.image else {
             throw UploadStore<PostgresPool>.notFound
         }
@@ -210,9 +217,9 @@ struct Uploads: Sendable {
         }
     }
 
-    /// Removes blobs unless something has them; what fails is left to the sweep.
+    /// Deletes blobs that are not in use; if that fails, ``UploadCleanup`` deletes them later.
     func discard(_ keys: [BlobKey], of owner: Person.ID) async {
-        // A task of its own: that the sender has gone is no reason to leave anything.
+        // A separate task: the blobs are deleted even if the client disconnects.
         await Task {
             do {
                 let records = BlobRecordStore(db: database)
@@ -220,19 +227,17 @@ struct Uploads: Sendable {
                 for key in due { try await blobs.delete(key) }
                 try await records.delete(due, of: owner)
             } catch {
-                logger.warning("blobs are left to the sweep", metadata: ["error": "\(error)"])
+                logger.warning("unused blobs could not be deleted yet", metadata: ["error": "\(error)"])
             }
         }.value
     }
 }
 
-/// How much may be uploaded.
 struct UploadLimits: Sendable {
-    /// Of an image as it is sent.
+    /// The maximum size of an image file, in bytes.
     var bytes: Int64
-    /// Uploads of one person that nothing has.
+    /// The maximum number of unused uploads of one user.
     var pending: Int
     var quota = StorageQuota(bytes: 0)
-    /// Pieces of an upload.
     var pieces = 1_000
 }

@@ -5,17 +5,19 @@ import NIOCore
 import ServiceHost
 import Wire
 
-/// Reads an image out of a request, a buffer at a time: the body as it is, or the one file of a form.
+/// Reads an image from a request in buffers: either the whole body, or the single file of a form.
 struct ImageReader {
-    /// What the parts of a form besides the file may have together, in bytes.
+    /// The maximum size of all form fields other than the file together, in bytes.
     private static let maximumFields = 65_536
 
     let request: Request
     private let boundary: String?
 
-    /// By the `Content-Type`, which says no more than how to read it: what the bytes are, they say themselves.
+    /// Reads the headers.
     ///
-    /// - Throws: `unsupportedMediaType` for what can be no image, `tooLarge` for what is announced to be.
+    /// The `Content-Type` only decides how the body is read; the image format is detected from the bytes.
+    ///
+    /// - Throws: `unsupportedMediaType` if the body cannot be an image, `tooLarge` if `Content-Length` exceeds `limit`.
     init(_ request: Request, limit: Int64) throws {
         if let coding = request.headers[.contentEncoding], coding.lowercased() != "identity" {
             throw APIError(.unsupportedMediaType, "unsupported_content_encoding", "the body must not be compressed")
@@ -25,13 +27,17 @@ struct ImageReader {
         switch type?.word {
         case "multipart/form-data":
             guard let boundary = type?["boundary"], MultipartParser(boundary: boundary) != nil else {
-                throw APIError.invalid("Content-Type", "a form has a boundary of 1 to 70 characters")
+                throw APIError.invalid(
+                    "Content-Type",
+                    "\"Content-Type\" of a form must have a boundary of 1 to 70 characters"
+                )
             }
             self.boundary = boundary
         case let word? where word.hasPrefix("image/") || word == "application/octet-stream":
             boundary = nil
             guard let length = request.headers[.contentLength].flatMap({ Int64($0) }), length > limit else { return }
-            throw APIError(.tooLarge, "file_too_large", "an image may have \(limit) bytes here", field: "file")
+            let message = "the file is too large; at most \(limit) bytes are allowed"
+            throw APIError(.tooLarge, "file_too_large", message, field: "file")
         default:
             throw APIError(
                 .unsupportedMediaType,
@@ -41,7 +47,8 @@ struct ImageReader {
         }
     }
 
-    /// - Throws: `invalid` for a body that ends too early, and a form that is none or has not one file.
+    /// - Throws: `invalid` if the body ends too early, if the form is malformed or if it does not have exactly one
+    ///   file.
     func read(into sink: any BlobSink) async throws {
         guard let boundary, let parser = MultipartParser(boundary: boundary) else {
             for try await bytes in UploadBody(request) { try await sink.write(bytes) }
@@ -57,20 +64,21 @@ struct ImageReader {
     private func readForm(_ reader: MultipartReader<UploadBody>, into sink: any BlobSink) async throws {
         var reader = reader
         var hasFile = false
-        var room = Self.maximumFields
+        var remainingBytes = Self.maximumFields
         while let part = try await reader.nextPart() {
             let isFile = part.fileName != nil || part.name == "file"
             guard !isFile || !hasFile else {
-                throw APIError.invalid(part.name, "an upload is one image", code: "too_many_files")
+                throw APIError.invalid(part.name, "a form must contain exactly one file", code: "too_many_files")
             }
             hasFile = hasFile || isFile
             while let bytes = try await reader.nextContent() {
                 if isFile {
                     try await sink.write(bytes)
                 } else {
-                    room -= bytes.readableBytes
-                    guard room >= 0 else {
-                        throw APIError(.tooLarge, "fields_too_large", "the fields are too large", field: part.name)
+                    remainingBytes -= bytes.readableBytes
+                    guard remainingBytes >= 0 else {
+                        let message = "the form fields are too large; at most \(Self.maximumFields) bytes are allowed"
+                        throw APIError(.tooLarge, "fields_too_large", message, field: part.name)
                     }
                 }
             }

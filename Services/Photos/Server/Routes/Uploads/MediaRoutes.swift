@@ -2,7 +2,7 @@ import Hummingbird
 import NIOHTTP1
 import ServiceHost
 
-/// Serves images under keys that nobody guesses: `/media/{key}`, without a credential.
+/// Serves images at `/media/{key}` without authentication; keys are random and cannot be guessed.
 struct MediaRoutes {
     let media: Media
 
@@ -18,7 +18,7 @@ struct MediaRoutes {
     }
 }
 
-/// What was asked for a moment ago is answered without the routes.
+/// Serves recently requested images from the cache, without the router.
 struct MediaShortcut: Shortcut {
     let media: Media
 

@@ -4,7 +4,7 @@ import ServiceHost
 import Tus
 import Wire
 
-/// Serves `/photos/uploads`: images at once, or in pieces.
+/// Serves `/photos/uploads`: images in one request, or in chunks by the tus protocol.
 struct UploadRoutes {
     let uploads: Uploads
 
@@ -33,7 +33,7 @@ struct UploadRoutes {
 }
 
 extension APIError {
-    /// What an upload in pieces was refused for; nil for what nobody planned for.
+    /// Maps an error of a resumable upload; nil for an unexpected error.
     fileprivate init?(upload error: any Error) {
         guard let error = error as? TusError else {
             self.init(known: error)

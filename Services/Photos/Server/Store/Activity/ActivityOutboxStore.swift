@@ -4,14 +4,14 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The tables `activities` and `activity_groups`, as those see them who hand on what waits there.
+/// The tables `activities` and `activity_groups`, as the outbox worker uses them.
 struct ActivityOutboxStore: Sendable {
-    /// How many of those who have done it are named to a telephone at most.
     private static let maximumNames = 3
-    /// Beyond so many nobody is counted.
+    /// The maximum number of users that are counted in a round.
     private static let maximumCounted = 1_000
 
-    /// That a row of `activities` says what is so still, of somebody whom no block keeps apart from who is told.
+    /// The SQL condition that a row of `activities` still applies: the activity still exists, and no block exists
+    /// between the two users.
     private static let stillApplies = """
         (CASE activities.kind
             WHEN 'comment' THEN EXISTS (
@@ -45,9 +45,11 @@ struct ActivityOutboxStore: Sendable {
         dedicatedConnection = database.dedicatedConnection(statementTimeout: .seconds(5))
     }
 
-    /// Takes groups that are due for so many seconds, each with a round that nothing is added to any more.
+    /// Claims due groups for some seconds.
     ///
-    /// A round that another had claimed and did not live to settle is the same one still.
+    /// Each has a round that is closed to new activity.
+    ///
+    /// A round that another worker claimed and did not complete is claimed again with the same number.
     func claim(
         by workerID: String,
         limit: Int,
@@ -65,7 +67,8 @@ struct ActivityOutboxStore: Sendable {
             UPDATE activity_groups AS groups
             SET claimed_by = \(workerID), claimed_until = clock_timestamp() + make_interval(secs => \(seconds)),
                 delivering_round = coalesce(groups.delivering_round, groups.open_round),
-                open_round = CASE WHEN groups.delivering_round IS NULL THEN groups.open_round + 1 ELSE groups.open_round END
+                open_round = CASE WHEN groups.delivering_round IS NULL
+                    THEN groups.open_round + 1 ELSE groups.open_round END
             FROM due
             WHERE groups.recipient_id = due.recipient_id AND groups.kind = due.kind AND groups.number = due.number
             RETURNING groups.recipient_id, groups.kind, groups.number, groups.delivering_round
@@ -90,44 +93,45 @@ struct ActivityOutboxStore: Sendable {
         }
     }
 
-    /// What is to be said of these rounds: nothing of one that is not so any more.
+    /// Returns the current content of rounds; rounds without activity that still applies are absent.
     ///
-    /// Those who have done it come newest first, without whom a block keeps apart from the one who is told.
+    /// Users come newest first, without those with a block to or from the recipient.
     func content(of rounds: [ActivityRound]) async throws -> (values: [ActivityContent], unreadable: [FailedRow]) {
         try await dedicatedConnection.segment([
             """
-            SELECT asked.ordinal, people.application_id, people.user_id, actors.users, actors.names, actors.count,
+            SELECT requested.ordinal, people.application_id, people.user_id, actors.users, actors.names, actors.count,
                    actors.comment,
                    posts.like_count - (
                        SELECT count(*) FROM likes
-                       WHERE likes.author_id = asked.recipient_id AND likes.number = asked.number
-                           AND likes.liker_id = asked.recipient_id
+                       WHERE likes.author_id = requested.recipient_id AND likes.number = requested.number
+                           AND likes.liker_id = requested.recipient_id
                    ) AS like_count,
                    (SELECT thumbnail_url FROM post_images
-                    WHERE post_images.author_id = asked.recipient_id AND post_images.number = asked.number
+                    WHERE post_images.author_id = requested.recipient_id AND post_images.number = requested.number
                     ORDER BY ordinal LIMIT 1) AS thumbnail
             FROM unnest(
                 \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number)),
                 \(rounds.map(\.round))
-            ) WITH ORDINALITY AS asked (recipient_id, kind, number, round, ordinal)
-            JOIN people ON people.person_id = asked.recipient_id
-            LEFT JOIN posts ON posts.author_id = asked.recipient_id AND posts.number = asked.number
+            ) WITH ORDINALITY AS requested (recipient_id, kind, number, round, ordinal)
+            JOIN people ON people.person_id = requested.recipient_id
+            LEFT JOIN posts ON posts.author_id = requested.recipient_id AND posts.number = requested.number
             CROSS JOIN LATERAL (
                 SELECT (array_agg(user_id ORDER BY written_at DESC))[1:\(Self.maximumNames)] AS users,
                        (array_agg(full_name ORDER BY written_at DESC))[1:\(Self.maximumNames)] AS names,
                        (array_agg(text ORDER BY written_at DESC))[1] AS comment,
                        count(*) AS count
                 FROM (
-                    SELECT DISTINCT ON (activities.actor_id) activities.written_at, actors.user_id, actors.full_name, comments.text
+                    SELECT DISTINCT ON (activities.actor_id) activities.written_at, actors.user_id, actors.full_name,
+                                                           comments.text
                     FROM activities
                     JOIN people AS actors ON actors.person_id = activities.actor_id
-                    LEFT JOIN comments ON asked.kind = 'comment' AND comments.author_id = asked.recipient_id
-                        AND comments.number = asked.number AND comments.comment_id = activities.comment_id
-                    WHERE activities.recipient_id = asked.recipient_id AND activities.kind = asked.kind
-                        AND activities.number = asked.number AND activities.round = asked.round
+                    LEFT JOIN comments ON requested.kind = 'comment' AND comments.author_id = requested.recipient_id
+                        AND comments.number = requested.number AND comments.comment_id = activities.comment_id
+                    WHERE activities.recipient_id = requested.recipient_id AND activities.kind = requested.kind
+                        AND activities.number = requested.number AND activities.round = requested.round
                         AND \(unsafe: Self.stillApplies)
                     ORDER BY activities.actor_id, activities.written_at DESC LIMIT \(Self.maximumCounted)
-                ) AS told
+                ) AS latest
             ) AS actors
             WHERE actors.count > 0
             """
@@ -145,10 +149,10 @@ struct ActivityOutboxStore: Sendable {
         }
     }
 
-    /// These rounds are done; what came meanwhile waits for `digestInterval` seconds.
+    /// Completes rounds; activity that arrived meanwhile waits for `digestInterval` seconds.
     ///
-    /// Of those in `undelivered`, in which nothing was so any more, what is so again goes into the next round, and the rest is
-    /// forgotten, so that it is new when it comes again.
+    /// `undelivered` are rounds that no longer applied when they were read. Of their activities, those that apply again
+    /// move to the next round. The others are deleted, so that they count as new when they happen again.
     func complete(
         _ rounds: [ActivityRound],
         undelivered: [ActivityRound],
@@ -156,14 +160,15 @@ struct ActivityOutboxStore: Sendable {
         digestInterval: Double
     ) async throws {
         _ = try await dedicatedConnection.segment([
-            // Nobody notes anything meanwhile: the statements after this one see what was noted before.
+            // No activity is recorded while the groups are locked: the statements after this one see all earlier
+            // activity.
             """
             SELECT FROM activity_groups AS groups
             JOIN unnest(
                 \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number))
-            ) AS told (recipient_id, kind, number)
-                ON groups.recipient_id = told.recipient_id AND groups.kind = told.kind
-                AND groups.number = told.number
+            ) AS completed (recipient_id, kind, number)
+                ON groups.recipient_id = completed.recipient_id AND groups.kind = completed.kind
+                AND groups.number = completed.number
             ORDER BY groups.recipient_id, groups.kind, groups.number FOR NO KEY UPDATE OF groups
             """,
             """
@@ -171,20 +176,21 @@ struct ActivityOutboxStore: Sendable {
             USING unnest(
                 \(undelivered.map(\.recipient.rawValue)), \(undelivered.map(\.kind)), \(undelivered.map(\.number)),
                 \(undelivered.map(\.round))
-            ) AS untold (recipient_id, kind, number, round)
-            WHERE activities.recipient_id = untold.recipient_id AND activities.kind = untold.kind
-                AND activities.number = untold.number AND activities.round = untold.round AND NOT \(unsafe: Self.stillApplies)
+            ) AS undelivered (recipient_id, kind, number, round)
+            WHERE activities.recipient_id = undelivered.recipient_id AND activities.kind = undelivered.kind
+                AND activities.number = undelivered.number AND activities.round = undelivered.round
+                AND NOT \(unsafe: Self.stillApplies)
             """,
             """
             UPDATE activities SET round = groups.open_round
             FROM activity_groups AS groups, unnest(
                 \(undelivered.map(\.recipient.rawValue)), \(undelivered.map(\.kind)), \(undelivered.map(\.number)),
                 \(undelivered.map(\.round))
-            ) AS untold (recipient_id, kind, number, round)
-            WHERE activities.recipient_id = untold.recipient_id AND activities.kind = untold.kind
-                AND activities.number = untold.number AND activities.round = untold.round
-                AND groups.recipient_id = untold.recipient_id AND groups.kind = untold.kind
-                AND groups.number = untold.number AND groups.claimed_by = \(workerID)
+            ) AS undelivered (recipient_id, kind, number, round)
+            WHERE activities.recipient_id = undelivered.recipient_id AND activities.kind = undelivered.kind
+                AND activities.number = undelivered.number AND activities.round = undelivered.round
+                AND groups.recipient_id = undelivered.recipient_id AND groups.kind = undelivered.kind
+                AND groups.number = undelivered.number AND groups.claimed_by = \(workerID)
             """,
             """
             UPDATE activity_groups AS groups
@@ -197,14 +203,14 @@ struct ActivityOutboxStore: Sendable {
                 )
             FROM unnest(
                 \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number))
-            ) AS told (recipient_id, kind, number)
-            WHERE groups.recipient_id = told.recipient_id AND groups.kind = told.kind
-                AND groups.number = told.number AND groups.claimed_by = \(workerID)
+            ) AS completed (recipient_id, kind, number)
+            WHERE groups.recipient_id = completed.recipient_id AND groups.kind = completed.kind
+                AND groups.number = completed.number AND groups.claimed_by = \(workerID)
             """,
         ])
     }
 
-    /// Lets others have them, or this claimant again, after so many seconds.
+    /// Releases claims, so that any worker can claim the rounds again after some seconds.
     func release(_ rounds: [ActivityRound], by workerID: String, after seconds: Double = 0) async throws {
         _ = try await dedicatedConnection.segment([
             """
@@ -212,14 +218,14 @@ struct ActivityOutboxStore: Sendable {
             SET claimed_by = NULL, claimed_until = clock_timestamp() + make_interval(secs => \(seconds))
             FROM unnest(
                 \(rounds.map(\.recipient.rawValue)), \(rounds.map(\.kind)), \(rounds.map(\.number))
-            ) AS told (recipient_id, kind, number)
-            WHERE groups.recipient_id = told.recipient_id AND groups.kind = told.kind
-                AND groups.number = told.number AND groups.claimed_by = \(workerID)
+            ) AS released (recipient_id, kind, number)
+            WHERE groups.recipient_id = released.recipient_id AND groups.kind = released.kind
+                AND groups.number = released.number AND groups.claimed_by = \(workerID)
             """
         ])
     }
 
-    /// How many groups wait, and for how many seconds the oldest has been due.
+    /// Returns how many groups wait, and for how many seconds the oldest one has been due.
     func lag() async throws -> (pending: Int, oldest: Double) {
         let rows = try await dedicatedConnection.segment([
             """
@@ -232,20 +238,20 @@ struct ActivityOutboxStore: Sendable {
     }
 }
 
-/// What of a group is told at a time.
+/// The activities of a group that are delivered in one notification.
 struct ActivityRound: Hashable, Sendable {
     let recipient: Person.ID
     let kind: String
-    /// Of the recipient's post; 0 for followers.
+    /// The number of the recipient's post; 0 for follows.
     let number: Int64
     let round: Int64
 
-    /// As it names the group's row where the row is set aside.
+    /// The key of the group's row in the set-aside list.
     var key: [String] { ["\(recipient.rawValue)", kind, "\(number)"] }
 }
 
 extension SetAsideKind {
-    /// Likes, comments or followers that push is to be told of.
+    /// Likes, comments or follows that are to be delivered to push.
     static let activity = SetAsideKind(
         "activity",
         table: "activity_groups",
@@ -260,19 +266,17 @@ extension SetAsideKind {
     )
 }
 
-/// What is to be said of a round.
 struct ActivityContent: Sendable {
     let round: ActivityRound
     let recipient: User.ID
-    /// Those who have done it, newest first, three at most, and what they are called.
+    /// The users who caused the activity, newest first, at most three, and their names.
     let users: [String]
     let names: [String]
-    /// How many have in this round.
+    /// The number of users who caused the activity of this round.
     let count: Int
-    /// How many like the post in all, the recipient left out.
+    /// The total number of likes of the post, without the recipient's own.
     let likes: Int
-    /// The newest comment.
+    /// The text of the newest comment.
     let comment: String?
-    /// The path of the post's first thumbnail.
     let thumbnail: String?
 }

@@ -1,13 +1,13 @@
 import Foundation
 import Postgres
 
-/// The tables `activities` and `activity_groups`, as those see them who record the activity.
+/// The tables `activities` and `activity_groups`, as the code that records activity uses them.
 struct ActivityStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Notes it, unless it is known, he did it himself, or the two are kept apart.
+    /// Records activity, unless it is already recorded, the users are the same, or a block exists between them.
     ///
-    /// Under the group's lock, so that nothing is added to a round that is being told.
+    /// The group's lock ensures that nothing is added to a round that is being delivered.
     func record(
         _ kind: PhotoActivity.Kind,
         of actor: Person.ID,
@@ -16,7 +16,7 @@ struct ActivityStore<Executor: PostgresExecutor> {
         comment: Int64 = 0
     ) async throws {
         guard actor != recipient else { return }
-        // Whoever settles a round has this lock too: what he forgets, and what is new again, comes one after the other.
+        // Completing a round takes the same lock, so that the activities it deletes and new ones do not interleave.
         let round = try await db.first(
             """
             INSERT INTO activity_groups AS groups (recipient_id, kind, number, due_at)
@@ -30,7 +30,7 @@ struct ActivityStore<Executor: PostgresExecutor> {
         guard let round else { return }
         try await db.run(
             """
-            WITH noted AS (
+            WITH inserted AS (
                 INSERT INTO activities (recipient_id, kind, number, actor_id, comment_id, round, written_at)
                 VALUES (
                     \(recipient), \(kind.rawValue), \(number), \(actor), \(comment), \(round), clock_timestamp()
@@ -40,17 +40,17 @@ struct ActivityStore<Executor: PostgresExecutor> {
             )
             UPDATE activity_groups AS groups
             SET waiting_since = coalesce(groups.waiting_since, clock_timestamp()),
-                -- Not before the pause after the last round is over; what waits already is not put off.
+                -- The digest interval after the last round must pass; a group that already waits is not postponed.
                 due_at = CASE WHEN groups.waiting_since IS NULL
                     THEN greatest(groups.due_at, clock_timestamp()) ELSE groups.due_at END
-            FROM noted
-            WHERE groups.recipient_id = noted.recipient_id AND groups.kind = noted.kind
-                AND groups.number = noted.number
+            FROM inserted
+            WHERE groups.recipient_id = inserted.recipient_id AND groups.kind = inserted.kind
+                AND groups.number = inserted.number
             """
         )
     }
 
-    /// The round in which a comment is told; nil where that is not known any more.
+    /// Returns the round in which a comment is delivered; nil if it is no longer stored.
     func round(of comment: CommentKey) async throws -> Int64? {
         try await db.first(
             """
@@ -69,7 +69,7 @@ struct ActivityStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets who has liked and commented, some of it, where nothing waits to be told; returns how many.
+    /// Deletes up to `limit` old likes and comments whose groups have nothing to deliver; returns how many.
     func delete(writtenBefore moment: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -78,7 +78,8 @@ struct ActivityStore<Executor: PostgresExecutor> {
                 WHERE kind <> 'follow' AND written_at < \(moment) ORDER BY written_at LIMIT \(limit)
             )
             DELETE FROM activities USING old, activity_groups
-            WHERE activities.recipient_id = old.recipient_id AND activities.kind = old.kind AND activities.number = old.number
+            WHERE activities.recipient_id = old.recipient_id AND activities.kind = old.kind
+                AND activities.number = old.number
                 AND activities.actor_id = old.actor_id AND activities.comment_id = old.comment_id
                 AND activity_groups.recipient_id = activities.recipient_id AND activity_groups.kind = activities.kind
                 AND activity_groups.number = activities.number AND activity_groups.waiting_since IS NULL
@@ -86,7 +87,7 @@ struct ActivityStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Gives up what push has not taken since `moment`; returns how many groups.
+    /// Drops activity that waits since before `moment`; returns the number of groups.
     func dropUndelivered(waitingSince moment: Date) async throws -> Int {
         try await db.run(
             """

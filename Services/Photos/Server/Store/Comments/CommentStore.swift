@@ -3,27 +3,24 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Which comment: its post, and its number there.
 struct CommentKey: Hashable, Sendable {
     let post: PostKey
     let number: Int64
 }
 
-/// Who wrote a comment, and whether a viewer sees it, blocks considered.
 struct CommentAccess: Sendable {
     let writer: Person.ID
     let text: String
     let isVisible: Bool
 }
 
-/// The table `comments`, and what `posts` counts of it.
+/// The table `comments`, and the comment counts in `posts`.
 ///
-/// Whatever changes it runs under the post's lock.
+/// All changes run under the post's lock.
 struct CommentStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
 
-    /// Writes one under a post, counts it and answers its number there.
     func insert(_ text: String, by writer: Person.ID, on post: PostKey) async throws -> CommentKey {
         let number = try await db.one(
             """
@@ -67,7 +64,6 @@ struct CommentStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes one away, with what was flagged about it, and counts it.
     func delete(_ key: CommentKey) async throws {
         let (author, number, comment) = (key.post.author, key.post.number, key.number)
         try await db.run(
@@ -78,17 +74,16 @@ struct CommentStore<Executor: PostgresExecutor> {
             deleted_flags AS (
                 DELETE FROM flags WHERE author_id = \(author) AND number = \(number) AND comment_id = \(comment)
             ),
-            gone AS (
+            deleted AS (
                 DELETE FROM comments WHERE author_id = \(author) AND number = \(number) AND comment_id = \(comment)
                 RETURNING author_id, number
             )
             UPDATE posts SET comment_count = comment_count - 1
-            FROM gone WHERE posts.author_id = gone.author_id AND posts.number = gone.number
+            FROM deleted WHERE posts.author_id = deleted.author_id AND posts.number = deleted.number
             """
         )
     }
 
-    /// Newest first, those before a number; blocks considered.
     func page(of post: PostKey, for viewer: Viewer, before last: Int64?, limit: Int) async throws -> [Comment] {
         try await db.all(
             """
@@ -106,7 +101,6 @@ struct CommentStore<Executor: PostgresExecutor> {
         try await comments([key]).first?.value
     }
 
-    /// Returns those of the comments that the viewer sees, by their keys.
     func comments(
         _ keys: [CommentKey],
         for viewer: Viewer = .everything
@@ -117,9 +111,9 @@ struct CommentStore<Executor: PostgresExecutor> {
             SELECT comments.author_id, comments.number, \(unsafe: Self.columns)
             FROM unnest(
                 \(keys.map(\.post.author.rawValue)), \(keys.map(\.post.number)), \(keys.map(\.number))
-            ) AS asked (author_id, number, comment_id)
-            JOIN comments ON comments.author_id = asked.author_id AND comments.number = asked.number
-                AND comments.comment_id = asked.comment_id
+            ) AS requested (author_id, number, comment_id)
+            JOIN comments ON comments.author_id = requested.author_id AND comments.number = requested.number
+                AND comments.comment_id = requested.comment_id
             JOIN people ON people.person_id = comments.writer_id
             WHERE \(unblocked: "comments.writer_id", by: viewer)
             """,

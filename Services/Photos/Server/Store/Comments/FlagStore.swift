@@ -2,7 +2,6 @@ import Foundation
 import Postgres
 import Wire
 
-/// A post, or a comment of it, that somebody has found to be wrong.
 struct FlagTarget: Hashable, Sendable {
     let post: PostKey
     /// Nil for the post itself.
@@ -11,7 +10,6 @@ struct FlagTarget: Hashable, Sendable {
     fileprivate var number: Int64 { comment ?? 0 }
 }
 
-/// What was flagged, and how often.
 struct FlaggedItem: Sendable {
     let target: FlagTarget
     let count: Int
@@ -19,12 +17,10 @@ struct FlaggedItem: Sendable {
     let lastAt: Date
 }
 
-/// A place in the list of what was flagged.
 struct FlagPosition: Codable, Sendable {
     let author: Int64
     let number: Int64
     let comment: Int64
-    /// Since 1970.
     let microseconds: Int64
 
     fileprivate static let beforeAll = FlagPosition(
@@ -35,11 +31,10 @@ struct FlagPosition: Codable, Sendable {
     )
 }
 
-/// The tables `flagged_items` and `flags`: what people have found to be wrong, and who has.
 struct FlagStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Notes it, once for each person; under the post's lock.
+    /// Inserts a flag, once for each user; runs under the post's lock.
     func insert(_ target: FlagTarget, in application: String, by person: Person.ID) async throws {
         let (post, comment) = (target.post, target.number)
         let isNew = try await db.run(
@@ -61,7 +56,7 @@ struct FlagStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What was flagged last for the first time comes first.
+    /// Returns flagged items; those that were first flagged most recently come first.
     func page(of application: String, after last: FlagPosition?, limit: Int) async throws -> [FlaggedItem] {
         let last = last ?? .beforeAll
         return try await db.all(

@@ -3,21 +3,19 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// A place in the list of a post's likes.
 struct LikePosition: Codable, Sendable {
     let person: Int64
-    /// Since 1970.
     let microseconds: Int64
 }
 
-/// The table `likes`, and what `posts` counts of it.
+/// The table `likes`, and the like counts in `posts`.
 ///
-/// Whatever changes it runs under the post's lock; so the times are in the order in which they are committed.
+/// All changes run under the post's lock, so the times are in commit order.
 struct LikeStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
 
-    /// Nil: likes it already.
+    /// Returns the new count; nil if the user already liked the post.
     func insert(by person: Person.ID, on post: PostKey) async throws -> Int? {
         let isNew = try await db.run(
             """
@@ -29,15 +27,15 @@ struct LikeStore<Executor: PostgresExecutor> {
         return isNew == 1 ? try await count(1, of: post) : nil
     }
 
-    /// Nil: did not like it.
+    /// Returns the new count; nil if the user did not like the post.
     func delete(by person: Person.ID, on post: PostKey) async throws -> Int? {
-        let gone = try await db.run(
+        let deletedRows = try await db.run(
             """
             DELETE FROM likes
             WHERE author_id = \(post.author) AND number = \(post.number) AND liker_id = \(person)
             """
         )
-        return gone == 1 ? try await count(-1, of: post) : nil
+        return deletedRows == 1 ? try await count(-1, of: post) : nil
     }
 
     private func count(_ change: Int, of post: PostKey) async throws -> Int {
@@ -51,7 +49,6 @@ struct LikeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Newest first, after a place; blocks considered.
     func page(
         of post: PostKey,
         for viewer: Person.ID,

@@ -3,35 +3,35 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The table `person_deletions`, and what somebody who is nobody any more has left in those of people.
+/// The table `person_deletions`, and the rows of deleted users in tables of people.
 ///
-/// Each method does a part, which may be done twice; those with a limit are called until there is no more.
+/// Each method is idempotent; those with a limit are called until nothing is left.
 struct PersonDeletionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What goes at once: his name, his picture and what he is found by; nothing of a stranger, which is nil.
+    /// Removes a user's name, avatar and search names, and starts the deletion; returns nil for an unknown user.
     ///
-    /// His row gets a userId that is longer than any can be, so who comes by the old one is somebody new.
+    /// The row gets a user id longer than any valid one, so that a new user with the old id gets a new row.
     func insert(_ user: User.ID, at moment: Date) async throws -> Person.ID? {
         try await db.first(
             """
-            WITH gone AS (
+            WITH deleted AS (
                 UPDATE people
                 SET user_id = rpad('deleted ' || person_id, 300, '.'), full_name = '', picture_url = NULL, bio = '',
                     searchable = false
                 WHERE application_id = \(user.application) AND user_id = \(user.user)
                 RETURNING person_id
             ), removed_names AS (
-                DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
+                DELETE FROM people_names USING deleted WHERE people_names.person_id = deleted.person_id
             )
-            INSERT INTO person_deletions (person_id, deleted_at) SELECT person_id, \(moment) FROM gone
+            INSERT INTO person_deletions (person_id, deleted_at) SELECT person_id, \(moment) FROM deleted
             RETURNING person_id
             """,
             as: { try $0.decode("person_id") }
         )
     }
 
-    /// Tables without a reference to a user that have rows of an application.
+    /// The tables that have rows of an application but no reference to a user.
     static var tables: [String] {
         [
             "post_hashtags", "hashtags", "flagged_items", "pending_changes", "changes", "change_counters",
@@ -39,7 +39,7 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         ]
     }
 
-    /// Begins the deletion of up to `limit` users of an application, as ``insert(_:at:)`` does of one; returns how many.
+    /// Starts the deletion of up to `limit` users of an application, like ``insert(_:at:)``; returns how many.
     func insert(allOf application: String, at moment: Date, limit: Int) async throws -> Int {
         try await db.all(
             """
@@ -50,28 +50,28 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
                 ORDER BY person_id
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED
-            ), gone AS (
+            ), deleted AS (
                 UPDATE people
                 SET user_id = rpad('deleted ' || people.person_id, 300, '.'), full_name = '', picture_url = NULL,
                     bio = '', searchable = false
                 FROM chosen WHERE people.person_id = chosen.person_id
                 RETURNING people.person_id
             ), removed_names AS (
-                DELETE FROM people_names USING gone WHERE people_names.person_id = gone.person_id
+                DELETE FROM people_names USING deleted WHERE people_names.person_id = deleted.person_id
             ), removed_imports AS (
-                DELETE FROM avatar_imports USING gone WHERE avatar_imports.person_id = gone.person_id
+                DELETE FROM avatar_imports USING deleted WHERE avatar_imports.person_id = deleted.person_id
             )
-            INSERT INTO person_deletions (person_id, deleted_at) SELECT person_id, \(moment) FROM gone
+            INSERT INTO person_deletions (person_id, deleted_at) SELECT person_id, \(moment) FROM deleted
             RETURNING person_id
             """,
             as: { try $0.int64("person_id") }
         ).count
     }
 
-    /// Whether nothing is left of the users of a deleted application.
+    /// Returns whether nothing is left of the users of a deleted application.
     ///
-    /// Files and posts that wait for their removal name a person by number alone, so those of deleted people of all
-    /// applications are waited for.
+    /// Deleted posts and files contain only the number of a person, not the application. So this waits for those of the
+    /// deleted users of all applications.
     func isDeleted(_ application: String) async throws -> Bool {
         try await db.one(
             """
@@ -91,7 +91,6 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whether there is anything of somebody yet that goes little by little.
     func hasRemainingData(_ person: Person.ID) async throws -> Bool {
         try await db.one(
             """
@@ -103,7 +102,6 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The one that began first.
     func next(at now: Date) async throws -> Person.ID? {
         try await db.first(
             """
@@ -114,7 +112,7 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those whom he follows, or who follow him.
+    /// Returns followers of the person and users that the person follows.
     func followed(by person: Person.ID, limit: Int) async throws -> [Person.ID] {
         try await db.all(
             """
@@ -126,7 +124,7 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What is his alone: blocks of his and of him, what he was to be told and others of him, his feed, and himself.
+    /// Deletes the remaining rows of the person: blocks, activity, the home feed and the person's own row.
     func remove(_ person: Person.ID) async throws {
         for (table, column) in [
             ("blocks", "blocker_id"), ("blocks", "blocked_id"), ("activities", "actor_id"),
@@ -139,7 +137,6 @@ struct PersonDeletionStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A deleted user whose posts, comments and follows are to be removed.
     static let personDeletion = SetAsideKind(
         "account_deletion",
         table: "person_deletions",

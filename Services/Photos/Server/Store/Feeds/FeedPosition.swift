@@ -2,10 +2,12 @@ import Foundation
 import Postgres
 import Wire
 
-/// A post's place in a feed: newest first, and among posts of one moment the later person's, his later one, first.
+/// The position of a post in a feed: newest first.
+///
+/// Posts of the same moment are ordered by author and number, descending.
 struct FeedPosition: Hashable, Sendable {
     let key: PostKey
-    /// To the microsecond, as the table has it.
+    /// With the precision of the table, one microsecond.
     let createdAt: Date
 }
 
@@ -16,7 +18,7 @@ extension FeedPosition: Codable {
         case microseconds = "t"
     }
 
-    // Times of JSON end at milliseconds.
+    // Encoded as microseconds, because times in JSON have milliseconds.
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let microseconds = try container.decode(Int64.self, forKey: .microseconds)
@@ -38,14 +40,13 @@ extension FeedPosition: Codable {
 }
 
 extension FeedPosition {
-    /// From the columns `author_id`, `number` and `created_at`.
     init(row: PostgresRow) throws {
         self.init(key: try PostKey(row: row), createdAt: try row.date("created_at"))
     }
 }
 
 extension Date {
-    /// Since 1970, as PostgreSQL keeps times.
+    /// Microseconds since 1970, the precision of PostgreSQL.
     var microseconds: Int64 { Int64((timeIntervalSince1970 * 1_000_000).rounded()) }
 
     init(microseconds: Int64) {

@@ -1,12 +1,12 @@
 import Postgres
 import Wire
 
-/// Which posts of an author are still to be copied to a follower's feed: those after `synced`, up to `last`.
+/// The posts of an author that are not yet copied to a follower's feed: those after `synced`, up to `last`.
 struct FeedGap: Hashable, Sendable {
     let author: Person.ID
     let synced: Int64
     let last: Int64
-    /// Whether he has so many followers by now that his posts are to be merged in, and copied no more.
+    /// Whether the author now has so many followers that the posts are to be merged on read instead of being copied.
     let isPopular: Bool
 
     init(author: Person.ID, synced: Int64, last: Int64, isPopular: Bool = false) {
@@ -17,14 +17,14 @@ struct FeedGap: Hashable, Sendable {
     }
 }
 
-/// The table `feed`, what was copied to home feeds, and the marks in `follows` that say how far.
+/// The table `feed` of posts copied to home feeds, and the positions in `follows` up to which posts are copied.
 ///
-/// A mark moves in the transaction that copies, under the lock of its row: who ends to follow waits for it, and two who
-/// bring one feed up to date copy nothing twice.
+/// A position moves in the transaction that copies, under the lock of its row. So an unfollow waits for the copy, and
+/// two concurrent reads of a feed copy no post twice.
 struct FeedStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Locks the marks that are behind, and tells by how much, and whose author as many as `mergeThreshold` follow.
+    /// Locks the positions that are behind, and returns the gaps; authors with `mergeThreshold` followers are popular.
     func lockGaps(of owner: Person.ID, mergeThreshold: Int) async throws -> [FeedGap] {
         try await db.all(
             """
@@ -49,9 +49,11 @@ struct FeedStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Has authors merged in from now on, as long as there are fewer than `limit` of them; their marks are locked.
+    /// Switches authors to merging, as long as fewer than `limit` are merged; their positions must be locked.
     ///
-    /// What was copied of them stays, and is in the feed once all the same. Answers those it was done for.
+    /// Posts that were copied before stay in the feed and are not duplicated by the merge.
+    ///
+    /// - Returns: The authors that were switched.
     func merge(_ authors: [Person.ID], of owner: Person.ID, upTo limit: Int) async throws -> Set<Person.ID> {
         let merged: [Person.ID] = try await db.all(
             """
@@ -70,10 +72,10 @@ struct FeedStore<Executor: PostgresExecutor> {
         return Set(merged)
     }
 
-    /// Copies the posts of these gaps and moves the marks, which are locked.
+    /// Copies the posts of gaps and moves the positions, which must be locked.
     ///
-    /// The application, which no index of an author's posts has, leaves the one that has them by their numbers: by any other
-    /// all that somebody ever posted would be read for his latest.
+    /// The condition on `application_id` is in no index of an author's posts. It makes PostgreSQL choose the index on
+    /// `(author_id, number)`; with other plans it reads all posts of the author.
     func copyPosts(_ gaps: [FeedGap], of owner: Person) async throws {
         try await db.run(
             """
@@ -98,20 +100,18 @@ struct FeedStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes an author's posts out of a feed.
     func delete(by author: Person.ID, of owner: Person.ID) async throws {
         try await db.run("DELETE FROM feed WHERE owner_id = \(owner) AND author_id = \(author)")
     }
 
-    /// Takes out posts that are gone.
     func delete(_ positions: [FeedPosition], of owner: Person.ID) async throws {
         try await db.run(
             """
             DELETE FROM feed USING unnest(
                 \(positions.map(\.createdAt)), \(positions.map(\.key.author.rawValue)), \(positions.map(\.key.number))
-            ) AS gone (created_at, author_id, number)
-            WHERE owner_id = \(owner) AND feed.created_at = gone.created_at AND feed.author_id = gone.author_id
-                AND feed.number = gone.number
+            ) AS deleted (created_at, author_id, number)
+            WHERE owner_id = \(owner) AND feed.created_at = deleted.created_at AND feed.author_id = deleted.author_id
+                AND feed.number = deleted.number
             """
         )
     }

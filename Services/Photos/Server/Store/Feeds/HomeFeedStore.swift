@@ -1,13 +1,12 @@
 import Postgres
 import Wire
 
-/// The newest entries of a home feed after a place in it, as it stands.
 struct HomeEntries: Sendable {
     enum State: String, Sendable {
         case visible
-        /// Hidden, be it one's own, or of somebody whom a block keeps apart.
+        /// The post is hidden, or a block exists between its author and the reader.
         case invisible
-        case gone
+        case deleted
     }
 
     struct Entry: Sendable {
@@ -15,20 +14,21 @@ struct HomeEntries: Sendable {
         let state: State
     }
 
-    /// Whether posts wait to be copied that may belong among these.
+    /// Whether posts that may belong among these entries are not copied yet.
     let isBehind: Bool
-    /// In the feed's order.
     let entries: [Entry]
 }
 
-/// Reads home feeds: what was copied, and merged into it one's own posts and those of whom very many follow.
+/// Reads home feeds: copied posts, merged with the owner's own posts and those of popular authors.
 struct HomeFeedStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// One statement sees one moment: whether the feed is behind is told of just these entries.
+    /// Returns the entries after a position.
     ///
-    /// The last numbers of those who are followed are looked up one by one, and so in the same time however many people and
-    /// posts there are.
+    /// One statement reads both the entries and whether the feed is behind, so that the two are consistent.
+    ///
+    /// The last post numbers of followed users are looked up one by one, so the time does not depend on the total
+    /// number of users and posts.
     func entries(of owner: Person.ID, after last: FeedPosition, limit: Int) async throws -> HomeEntries {
         let rows = try await db.all(
             """
@@ -59,8 +59,9 @@ struct HomeFeedStore<Executor: PostgresExecutor> {
                 ORDER BY created_at DESC, author_id DESC, number DESC LIMIT \(limit)
             )
             SELECT feed.is_behind, entries.created_at, entries.author_id, entries.number,
-                   CASE WHEN posts.number IS NULL THEN 'gone' WHEN posts.hidden_at IS NULL AND \(unblocked: "posts.author_id", by: owner)
-                        THEN 'visible' ELSE 'invisible' END AS state
+                   CASE WHEN posts.number IS NULL THEN 'deleted'
+                        WHEN posts.hidden_at IS NULL AND \(unblocked: "posts.author_id", by: owner) THEN 'visible'
+                        ELSE 'invisible' END AS state
             FROM (SELECT EXISTS (SELECT FROM edges WHERE synced_number IS NOT NULL) AS is_behind) AS feed
             LEFT JOIN entries ON true
             LEFT JOIN posts ON posts.author_id = entries.author_id AND posts.number = entries.number
@@ -73,7 +74,7 @@ struct HomeFeedStore<Executor: PostgresExecutor> {
 }
 
 extension HomeEntries.Entry {
-    /// Nil for the one row that an empty feed has.
+    /// Nil for the single row of an empty feed.
     fileprivate init?(row: PostgresRow) throws {
         guard try row.optionalInt64("number") != nil else { return nil }
         self.init(

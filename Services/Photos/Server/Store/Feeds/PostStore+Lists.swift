@@ -2,11 +2,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// Which posts are in a list, newest first, after a place in it; `summaries(of:for:)` reads them.
+/// The positions of the posts in a list, newest first; `summaries(of:for:)` reads the posts.
 ///
-/// What everybody gets to see has no hidden posts in it, not even for their authors, who find them in their own lists.
+/// Lists of an application and of a hashtag contain no hidden posts, not even for their authors, who see them in their
+/// own lists.
 extension PostStore {
-    /// Of everybody in an application.
     func page(
         of application: String,
         for viewer: Person.ID,
@@ -26,7 +26,6 @@ extension PostStore {
         )
     }
 
-    /// Of those in an application that have a hashtag.
     func page(
         tagged tag: String,
         of application: String,
@@ -50,7 +49,6 @@ extension PostStore {
         )
     }
 
-    /// Of one author, by their numbers.
     func page(
         by author: Person.ID,
         for viewer: Person.ID,
@@ -69,7 +67,7 @@ extension PostStore {
 }
 
 extension FeedPosition {
-    /// Where a feed begins; nothing is posted in the year 9999.
+    /// The position before the newest post; it uses the year 9999.
     static let beforeAll = FeedPosition(
         key: PostKey(author: Person.ID(.max), number: .max),
         createdAt: Date(timeIntervalSince1970: 253_370_764_800)

@@ -2,19 +2,17 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `avatar_imports`.
 struct AvatarImportStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A picture that is to be brought.
     struct PendingImport: Sendable {
         var person: Person.ID
         var url: String
-        /// How often it was tried, this time included.
+        /// The number of attempts, including this one.
         var attempts: Int
     }
 
-    /// Due at once for who has been seen; nothing for who has a picture.
+    /// Records an avatar to import, due at once if the user has used photos; does nothing if the user has a picture.
     func insert(_ url: String, of person: Person.ID) async throws {
         try await db.run(
             """
@@ -28,12 +26,11 @@ struct AvatarImportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Somebody is seen for the first time.
     func makeDue(_ person: Person.ID) async throws {
         try await db.run("UPDATE avatar_imports SET due_at = clock_timestamp() WHERE person_id = \(person)")
     }
 
-    /// Takes those that are due, and has them due again in five minutes in case nobody tells how it went.
+    /// Claims due imports, and makes them due again in five minutes in case the worker crashes.
     func claim(_ limit: Int) async throws -> [PendingImport] {
         try await db.all(
             """

@@ -3,21 +3,22 @@ import Foundation
 import Postgres
 import Wire
 
-/// The tables `block_backfill` and `block_backfill_events`: how far the suite's list of blocks was read, and what was heard meanwhile.
+/// The tables `block_backfill` and `block_backfill_events`: the position of the backfill, and the events during it.
 struct BlockBackfillStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// From now on news is noted: what was heard before is in the list that is read from now on.
+    /// Starts recording events: earlier ones are contained in the list, which is read after this.
     func begin() async throws {
         try await db.run("UPDATE block_backfill SET began_at = clock_timestamp() WHERE began_at IS NULL")
     }
 
-    /// The last entry that was taken over; nil once there is nothing more to read.
+    /// Returns the last copied entry; nil once the backfill has ended.
     func position() async throws -> ListedBlock? {
         try await db.first("SELECT \(unsafe: Self.columns) FROM block_backfill WHERE ended_at IS NULL", as: Self.block)
     }
 
-    /// The same; nobody goes on from there, and no news is noted, until the transaction ends.
+    /// Locks the position until the transaction ends; neither the position nor the recorded events can change
+    /// meanwhile.
     func lockPosition() async throws -> ListedBlock? {
         try await db.first(
             "SELECT \(unsafe: Self.columns) FROM block_backfill WHERE ended_at IS NULL FOR UPDATE",
@@ -34,7 +35,7 @@ struct BlockBackfillStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nobody is named here any more.
+    /// Ends the backfill and deletes the ids of users in both tables.
     func end() async throws {
         try await db.run(
             """
@@ -44,9 +45,9 @@ struct BlockBackfillStore<Executor: PostgresExecutor> {
         try await db.run("DELETE FROM block_backfill_events")
     }
 
-    /// Notes, as long as the list is read, that something newer was heard: of one block, or of everything of somebody's.
+    /// Records, during the backfill, that a newer event arrived about one block, or about all blocks of a user.
     func record(_ user: User.ID, _ blocked: String = "") async throws {
-        // Under a lock of the row: what is taken over meanwhile is seen by whoever notes, or sees the note.
+        // The shared lock makes recording and copying wait for each other, so that one of them sees the other's result.
         try await db.run(
             """
             WITH open AS (SELECT FROM block_backfill WHERE began_at IS NOT NULL AND ended_at IS NULL FOR SHARE)
@@ -56,7 +57,7 @@ struct BlockBackfillStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whether something newer was heard of a block, or of one of the two.
+    /// Returns whether a newer event arrived about a block, or about one of its users.
     func hasNewerEvent(of block: ListedBlock) async throws -> Bool {
         try await db.one(
             """

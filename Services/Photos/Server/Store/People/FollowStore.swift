@@ -3,27 +3,27 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// The table `follows`, and the two counts in `people` that follow from it.
+/// The table `follows`, and the follow counts in `people`.
 ///
-/// Locks are taken in one order everywhere: rows of `people` by their ids, then rows of `follows`. So of two people
-/// nobody begins or ends to follow the other while a transaction has locked both.
+/// Locks are taken in one order everywhere: rows of `people` by id, then rows of `follows`. So two locked users cannot
+/// start or end to follow each other.
 struct FollowStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Locks two people; false where one of them is gone.
-    func lock(_ one: Person.ID, _ other: Person.ID) async throws -> Bool {
+    /// Locks two users; returns false if one of them was deleted.
+    func lock(_ first: Person.ID, _ second: Person.ID) async throws -> Bool {
         try await db.all(
             """
-            SELECT person_id FROM people WHERE person_id IN (\(one), \(other)) ORDER BY person_id FOR NO KEY UPDATE
+            SELECT person_id FROM people WHERE person_id IN (\(first), \(second)) ORDER BY person_id FOR NO KEY UPDATE
             """,
             as: { _ in }
         ).count == 2
     }
 
-    /// Begins to follow, where no block keeps the two apart and there is room for one more; false where nothing began.
+    /// Inserts a follow unless a block exists; returns false if nothing was inserted.
     ///
-    /// Posts of somebody whom as many as `mergeThreshold` follow are not copied, as long as there are few like him among those
-    /// who are followed: each is looked up whenever the feed is read.
+    /// Posts of an author with at least `mergeThreshold` followers are merged and not copied, as long as the follower
+    /// has fewer than `maximumMergedAuthors` such authors. Each merged author costs one lookup per read of the feed.
     func insert(
         _ follower: Person.ID,
         _ followee: Person.ID,
@@ -46,12 +46,10 @@ struct FollowStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// False: did not follow.
     func delete(_ follower: Person.ID, _ followee: Person.ID) async throws -> Bool {
         try await db.run("DELETE FROM follows WHERE follower_id = \(follower) AND followee_id = \(followee)") == 1
     }
 
-    /// Counts one more on both sides, or one less.
     func count(_ difference: Int64, _ follower: Person.ID, _ followee: Person.ID) async throws {
         try await db.run(
             """
@@ -63,7 +61,6 @@ struct FollowStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many somebody follows.
     func following(of follower: Person.ID) async throws -> Int64 {
         try await db.first(
             "SELECT following_count FROM people WHERE person_id = \(follower)",
@@ -72,25 +69,21 @@ struct FollowStore<Executor: PostgresExecutor> {
     }
 }
 
-/// A place in a list of followers or of those followed.
 struct FollowPosition: Codable, Hashable, Sendable {
-    /// Of the moment since when, in microseconds.
+    /// When the follow began, in microseconds since 1970.
     let since: Int64
     let person: Int64
 
-    /// Before the newest.
     static let start = FollowPosition(since: 253_370_764_800_000_000, person: .max)
 
     var date: Date { Date(microseconds: since) }
 }
 
-/// Somebody in such a list, and where.
 struct ListedPerson: Sendable {
     let profile: Profile
     let position: FollowPosition
 }
 
-/// Followers, and those followed, newest first.
 struct FollowListStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
@@ -113,7 +106,6 @@ struct FollowListStore<Executor: PostgresExecutor> {
         try await list("followee_id", where: "follower_id", is: person, for: viewer, after: last, limit: limit)
     }
 
-    /// Those at one end of a follow, by the columns of its two ends.
     private func list(
         _ listed: String,
         where other: String,

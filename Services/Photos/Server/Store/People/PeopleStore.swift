@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `people`: everybody who was ever seen here.
+/// The table `people`: all users who have used photos, or who are named by a block or an avatar import.
 struct PeopleStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -16,7 +16,8 @@ struct PeopleStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Makes somebody who is not there yet; nil for who is, and stays as he is.
+    /// Inserts a user, or completes a row created by ``ensureRow(_:)``; returns nil if the user has already used
+    /// photos.
     func insert(_ user: User.ID, named name: String) async throws -> Person? {
         try await db.first(
             """
@@ -31,7 +32,7 @@ struct PeopleStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The number of somebody who may never have been here.
+    /// Returns the id of a user, and creates a row for a user who has never used photos.
     func ensureRow(_ user: User.ID) async throws -> Person.ID {
         try await db.run(
             """
@@ -46,7 +47,7 @@ struct PeopleStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nobody else changes what somebody is called until the transaction ends; nil where he is gone.
+    /// Locks a user's row until the transaction ends; returns nil if the user was deleted.
     func lock(_ person: Person.ID) async throws -> (person: Person, isSearchable: Bool)? {
         try await db.first(
             """
@@ -67,7 +68,7 @@ struct PeopleStore<Executor: PostgresExecutor> {
         try await db.run("UPDATE people SET searchable = \(searchable) WHERE person_id = \(person)")
     }
 
-    /// Changes what is not nil.
+    /// Sets the values that are not nil.
     func set(name: String?, bio: String?, of person: Person.ID) async throws {
         try await db.run(
             """
@@ -77,7 +78,7 @@ struct PeopleStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The picture is a path below `/media/`, or none.
+    /// Sets or removes the avatar; `picture` is a path below `/media/`.
     func set(picture: String?, of person: Person.ID) async throws {
         try await db.run("UPDATE people SET picture_url = \(picture) WHERE person_id = \(person)")
     }

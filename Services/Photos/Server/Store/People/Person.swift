@@ -3,10 +3,10 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Somebody as this service knows him.
+/// A user, as photos stores them.
 ///
-/// `ID` is a number that stands for (application, user) in every table but `people`; it never leaves the service but as
-/// the first half of a `postId`.
+/// `ID` is a number that represents (application, user) in all tables except `people`. Clients see it only as the first
+/// half of a `postId` and at the end of a media key.
 struct Person: Hashable, Sendable {
     typealias ID = Wire.ID<Person, Int64>
 
@@ -22,7 +22,6 @@ struct Person: Hashable, Sendable {
 }
 
 extension Person {
-    /// What a statement selects of `people` for `init(row:)`.
     static let columns = "people.person_id, people.application_id, people.user_id, people.full_name, people.picture_url"
 
     init(row: PostgresRow) throws {
@@ -36,7 +35,6 @@ extension Person {
 }
 
 extension Author {
-    /// From the columns `user_id`, `full_name` and `picture_url`.
     init(row: PostgresRow, _ links: MediaLinks) throws {
         self.init(
             userId: try row.string("user_id"),

@@ -1,7 +1,6 @@
 import Postgres
 import Wire
 
-/// The table `people_names`: by what people are found.
 struct PersonNameStore<Executor: PostgresExecutor> {
     let db: Executor
 

@@ -2,7 +2,6 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// People as others see them: the table `people`, and what ties two of them.
 struct ProfileStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
@@ -17,17 +16,17 @@ struct ProfileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns what is known of these users of the viewer's application.
-    func profiles(of users: [User.ID], for viewer: Person) async throws -> [User.ID: KnownProfile] {
+    func profiles(of users: [User.ID], for viewer: Person) async throws -> [User.ID: StoredProfile] {
         guard !users.isEmpty else { return [:] }
         let found = try await db.all(
             """
-            SELECT \(profileFor: viewer.id), people.has_visited, \(unblocked: "people.person_id", by: viewer.id) AS is_visible
+            SELECT \(profileFor: viewer.id), people.has_visited,
+                   \(unblocked: "people.person_id", by: viewer.id) AS is_visible
             FROM people
             WHERE application_id = \(viewer.user.application) AND user_id = ANY (\(users.map(\.user)))
             """,
             as: { row in
-                KnownProfile(
+                StoredProfile(
                     profile: try Profile(row: row, links),
                     hasVisited: try row.bool("has_visited"),
                     isVisible: try row.bool("is_visible")
@@ -39,29 +38,32 @@ struct ProfileStore<Executor: PostgresExecutor> {
         ) { first, _ in first }
     }
 
-    /// Index entries that are counted of each word of a query, to find its rarest word.
+    /// How many index entries of each word of a query are counted, to find its rarest word.
     static var probe: Int { 2_000 }
-    /// Index entries of the rarest word that are compared with the other words.
+    /// How many index entries of the rarest word are compared with the other words.
     ///
-    /// Only a query of very common beginnings alone, such as "an ma ri" among a million people, has more and may miss
-    /// people.
+    /// Only a query of very common prefixes, such as "an ma ri" among a million users, has more entries and may miss
+    /// users.
     static var window: Int { 20_000 }
 
-    /// Returns the people of the viewer's application in whose name each of `words` begins a word, in the names' order.
+    /// Returns the users of the viewer's application whose names match all `words` as prefixes, in the order of names.
     ///
-    /// `people_names` has each name once for each of its words, rotated so that the word comes first: a range of its
-    /// primary key holds the names in which a given word begins a word. The statement first reads the ranges in which two
-    /// of the words follow each other, as in "maria lo", and is done where these give enough people. Else it counts the
-    /// range of each word, as far as `probe`, reads the smallest in its order, as far as `window`, and keeps the rows that
-    /// have the other words too. One person has at most `names` rows, so as many times the `limit` are enough to find so many people.
+    /// `people_names` has each name once for each of its words, rotated so that the word comes first. So a range of its
+    /// primary key contains the names in which a word starts with a given prefix.
+    ///
+    /// The statement first reads the ranges in which two of the words are adjacent, as in "maria lo", and stops if they
+    /// give enough users. Otherwise it counts the range of each word, up to `probe`. It reads the smallest range in
+    /// order, up to `window`, and keeps the rows that also contain the other words.
+    ///
+    /// A user has at most `names` rows, so `limit * names` rows are enough for `limit` users.
     func found(by words: [String], for viewer: Person, limit: Int, names: Int) async throws -> [Profile] {
         let pairs = words.indices.flatMap { first in
             words.indices.filter { $0 != first }.map { "\(words[first]) \(words[$0])" }
         }
         let beginnings = pairs.isEmpty ? words : pairs
-        // The last character there is: names have none that comes after it.
+        // The last Unicode scalar: no name contains a later one.
         let last = "\u{10FFFF}"
-        // Words are letters, digits and marks, and so have no character that means something in a pattern.
+        // Words are letters, digits and marks, so they contain no special characters of LIKE.
         let patterns = words.map { "% \($0)%" }
         let application = viewer.user.application
         return try await db.all(
@@ -110,27 +112,26 @@ struct ProfileStore<Executor: PostgresExecutor> {
     }
 }
 
-/// A row of `people` as a viewer sees it.
-struct KnownProfile: Sendable {
+/// A row of `people`, as a viewer sees it.
+struct StoredProfile: Sendable {
     let profile: Profile
-    /// False for a user who has never been here, and of whom only a block is known.
+    /// False for a user who has never used photos, whose row exists because of a block or an avatar import.
     let hasVisited: Bool
-    /// Whether no block keeps the two users apart.
+    /// Whether no block exists between the two users.
     let isVisible: Bool
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// Whether a name matches all patterns, each of which begins at a word.
+    /// Appends the condition that a name matches all patterns, each of which matches from the start of a word.
     fileprivate mutating func appendInterpolation(name column: String, has patterns: [String]) {
         appendLiteral("true")
-        // Compared one by one, since an array would be taken apart again for each row.
+        // The patterns are compared one by one, because PostgreSQL would unpack an array again for each row.
         for pattern in patterns {
             appendLiteral(" AND ' ' || \(column) LIKE ")
             appendInterpolation(pattern)
         }
     }
 
-    /// What `Profile.init(row:_:)` reads of `people`, as a viewer sees it.
     mutating func appendInterpolation(profileFor viewer: Person.ID) {
         appendLiteral(
             """

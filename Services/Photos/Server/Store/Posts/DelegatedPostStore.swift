@@ -2,11 +2,13 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `delegated_posts`: what another service had posted for somebody.
+/// The table `delegated_posts` of idempotency keys of posts by other services.
 struct DelegatedPostStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Takes the key, or finds it taken once whoever else has it is done; false: it was.
+    /// Inserts a key; returns false if it exists.
+    ///
+    /// Waits if another transaction is inserting the same key.
     func insert(_ key: UUID, of author: Person.ID) async throws -> Bool {
         try await db.run(
             "INSERT INTO delegated_posts (author_id, key) VALUES (\(author), \(key)) ON CONFLICT DO NOTHING"

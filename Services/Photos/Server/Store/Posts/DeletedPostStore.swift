@@ -2,11 +2,11 @@ import Foundation
 import Postgres
 import ServiceHost
 
-/// The table `deleted_posts`: posts that are gone, and what was said of which goes little by little.
+/// The table `deleted_posts` of deleted posts whose comments, likes and flags are still to be deleted.
 struct DeletedPostStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// One that nobody else is at, locked until the transaction ends.
+    /// Returns a due post that no other transaction has locked, and locks it until the transaction ends.
     func next(at now: Date) async throws -> PostKey? {
         try await db.first(
             """
@@ -17,7 +17,7 @@ struct DeletedPostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes some of what it left; false when nothing was left.
+    /// Deletes some rows of a deleted post; returns false if none were left.
     func removeSome(of post: PostKey, limit: Int) async throws -> Bool {
         for table in ["flags", "flagged_items", "likes", "comments"] {
             let removed = try await db.run(
@@ -40,7 +40,6 @@ struct DeletedPostStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A deleted post whose comments and likes are to be removed.
     static let deletedPost = SetAsideKind(
         "deleted_post",
         table: "deleted_posts",

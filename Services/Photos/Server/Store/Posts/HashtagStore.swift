@@ -2,11 +2,11 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// The table `hashtags`: how many posts, but for hidden ones, have which.
+/// The table `hashtags` of the number of posts with each hashtag, without hidden posts.
 struct HashtagStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Counts posts more or less for each tag; their rows are locked in the order of their names.
+    /// Changes the counts of hashtags; the rows are locked in the order of the tags.
     func count(_ changes: [String: Int64], in application: String) async throws {
         guard !changes.isEmpty else { return }
         let (tags, deltas) = (Array(changes.keys), Array(changes.values))
@@ -29,8 +29,8 @@ struct HashtagStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Those that begin with some text, the most used first, without those that only people have whom a block keeps apart
-    /// from the viewer.
+    /// Returns the most used hashtags with a prefix, without those that only users with a block to or from the viewer
+    /// use.
     func search(_ prefix: String, in application: String, for viewer: Person.ID, limit: Int) async throws -> [Hashtag] {
         try await db.all(
             """

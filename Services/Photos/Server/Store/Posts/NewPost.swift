@@ -1,23 +1,21 @@
 import Foundation
 
-/// A post on its way into the tables.
 struct NewPost: Sendable {
     let key: PostKey
     let application: String
     let text: String
-    /// Folded.
+    /// Case-folded.
     let hashtags: [String]
     let images: [NewImage]
     let createdAt: Date
 }
 
-/// An image of it, with what was claimed for it.
 struct NewImage: Sendable {
     let image: ClaimedImage
     let alt: String?
 }
 
-/// A post as whoever changes it finds it, under its lock.
+/// A post as read under its lock.
 struct LockedPost: Sendable {
     let key: PostKey
     let application: String

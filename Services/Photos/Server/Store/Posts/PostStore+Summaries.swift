@@ -3,17 +3,15 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// Posts as readers get them.
 extension PostStore {
-    /// How many comments come along with a post.
     static var recentComments: Int { 3 }
 
-    /// Those of these posts that a viewer may see, in their order, with all that belongs to them, by one statement.
+    /// Returns those posts that the viewer sees, in the order of the keys, with images, hashtags and comments, by one
+    /// statement.
     func summaries(of keys: [PostKey], for viewer: Person.ID) async throws -> [Post] {
         try await summaries(of: keys, for: .person(viewer))
     }
 
-    /// As the other, for moderators too.
     func summaries(of keys: [PostKey], for viewer: Viewer) async throws -> [Post] {
         guard !keys.isEmpty else { return [] }
         return try await db.all(
@@ -33,11 +31,12 @@ extension PostStore {
                    images.urls, images.thumbnail_urls, images.widths, images.heights, images.blurhashes, images.alts,
                    recent.ids, recent.writers, recent.names, recent.pictures, recent.texts, recent.times, recent.edits
             FROM unnest(\(keys.map(\.author.rawValue)), \(keys.map(\.number)))
-                WITH ORDINALITY AS asked (author_id, number, ordinal)
-            JOIN posts ON posts.author_id = asked.author_id AND posts.number = asked.number
+                WITH ORDINALITY AS requested (author_id, number, ordinal)
+            JOIN posts ON posts.author_id = requested.author_id AND posts.number = requested.number
             JOIN people ON people.person_id = posts.author_id
             CROSS JOIN LATERAL (
-                SELECT array_agg(url ORDER BY ordinal) AS urls, array_agg(thumbnail_url ORDER BY ordinal) AS thumbnail_urls,
+                SELECT array_agg(url ORDER BY ordinal) AS urls,
+                       array_agg(thumbnail_url ORDER BY ordinal) AS thumbnail_urls,
                        array_agg(width ORDER BY ordinal) AS widths, array_agg(height ORDER BY ordinal) AS heights,
                        array_agg(blurhash ORDER BY ordinal) AS blurhashes, array_agg(alt ORDER BY ordinal) AS alts
                 FROM post_images
@@ -61,13 +60,13 @@ extension PostStore {
                 ) AS latest
             ) AS recent
             WHERE \(visible: "posts", to: viewer)
-            ORDER BY asked.ordinal
+            ORDER BY requested.ordinal
             """,
             as: { try Post(row: $0, links) }
         )
     }
 
-    /// One post as its reader gets it; nil where he does not see it.
+    /// Returns a post; nil if the viewer does not see it.
     func summary(of key: PostKey, for viewer: Viewer) async throws -> Post? {
         try await summaries(of: [key], for: viewer).first
     }
@@ -93,7 +92,6 @@ extension Post {
 }
 
 extension PostImage {
-    /// From a column of arrays for each of its fields.
     fileprivate static func all(row: PostgresRow, _ links: MediaLinks) throws -> [PostImage] {
         let urls: [String] = try row.decodeIfPresent("urls") ?? []
         guard !urls.isEmpty else { return [] }
@@ -114,7 +112,6 @@ extension PostImage {
 }
 
 extension Comment {
-    /// From a column of arrays for each of its fields.
     fileprivate static func all(row: PostgresRow, _ links: MediaLinks) throws -> [Comment] {
         let ids: [Int64] = try row.decodeIfPresent("ids") ?? []
         guard !ids.isEmpty else { return [] }

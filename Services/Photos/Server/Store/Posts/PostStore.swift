@@ -3,14 +3,14 @@ import PhotosAPI
 import Postgres
 import Wire
 
-/// The tables `posts`, `post_images` and `post_hashtags`, and the numbers that `people` gives out.
+/// The tables `posts`, `post_images` and `post_hashtags`, and the post counters in `people`.
 ///
-/// Locks are taken in one order everywhere: the author's row, the post's, those of hashtags by their names.
+/// Locks are taken in one order everywhere: the author's row, the post's row, then rows of hashtags by tag.
 struct PostStore<Executor: PostgresExecutor> {
     let db: Executor
     let links: MediaLinks
 
-    /// Takes the author's next number and moment, and counts the post; nil for somebody who is gone.
+    /// Takes the author's next number and time, and counts the post; returns nil if the author was deleted.
     func begin(by author: Person.ID) async throws -> FeedPosition? {
         try await db.first(
             """
@@ -49,7 +49,7 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nobody else changes the post, or adds to it, until the transaction ends; nil where the viewer does not see it.
+    /// Locks a post against changes until the transaction ends; returns nil if the viewer does not see it.
     func lock(_ key: PostKey, for viewer: Viewer) async throws -> LockedPost? {
         try await db.first(
             """
@@ -71,7 +71,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whether somebody sees the post.
     func isVisible(_ key: PostKey, to viewer: Viewer) async throws -> Bool {
         try await db.first(
             """
@@ -82,7 +81,6 @@ struct PostStore<Executor: PostgresExecutor> {
         ) ?? false
     }
 
-    /// Returns what the viewer sees counted of a post; nil where the viewer does not see the post.
     func counts(of key: PostKey, for viewer: Viewer) async throws -> PostCounts? {
         try await db.first(
             """
@@ -110,7 +108,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Puts others instead of its hashtags.
     func set(hashtags: [String], of post: LockedPost) async throws {
         let key = post.key
         try await db.run(
@@ -136,7 +133,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The alternative texts of its images, in their order.
     func alts(of key: PostKey) async throws -> [String?] {
         try await db.all(
             """
@@ -165,7 +161,6 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Hides a post from everybody but its author, or shows it again.
     func set(hidden: Bool, _ key: PostKey) async throws {
         try await db.run(
             """
@@ -175,20 +170,21 @@ struct PostStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes it away, with its images and hashtags; what can be many is left to be cleared.
+    /// Deletes a post with its images and hashtags; comments, likes and flags are deleted later.
     func delete(_ key: PostKey) async throws {
         try await db.run(
             """
-            WITH gone AS (
+            WITH deleted AS (
                 DELETE FROM posts WHERE author_id = \(key.author) AND number = \(key.number)
                 RETURNING author_id, number
             )
-            INSERT INTO deleted_posts (author_id, number) SELECT author_id, number FROM gone
+            INSERT INTO deleted_posts (author_id, number) SELECT author_id, number FROM deleted
             """
         )
     }
 
-    /// Nobody else posts as this person, or deletes a post of his, until the transaction ends; false: he is gone.
+    /// Locks an author against new and deleted posts until the transaction ends; returns false if the author was
+    /// deleted.
     func lock(author: Person.ID) async throws -> Bool {
         try await db.first(
             "SELECT FROM people WHERE person_id = \(author) FOR NO KEY UPDATE",
@@ -196,7 +192,6 @@ struct PostStore<Executor: PostgresExecutor> {
         ) ?? false
     }
 
-    /// Counts one post of the author's less.
     func decrementPostCount(_ author: Person.ID) async throws {
         try await db.run("UPDATE people SET post_count = post_count - 1 WHERE person_id = \(author)")
     }

@@ -2,26 +2,23 @@ import Foundation
 import Postgres
 import Wire
 
-/// The posts whose changes a stream sends.
 enum ChangeScope: Hashable, Sendable {
-    /// The posts of the listener's home feed.
     case home
-    /// All posts of the application.
     case all
     /// One post, with its comments.
     case post(PostKey)
 }
 
-/// What of the changes somebody may hear of.
 struct ChangeFeed<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// How many changes are looked at in one statement, whether the listener may hear of them or not.
+    /// How many changes one statement reads, whether they are visible to the subscriber or not.
     static var window: Int { 500 }
 
-    /// What follows a change number, at most a window of it, for somebody who listens to posts of a scope.
+    /// Returns the changes after a change number that the subscriber may see, within a window.
     ///
-    /// The last change of the window is there in any case, so that the listener goes on behind it.
+    /// The first and the last change of the window are always included, so that gaps are detected and the stream moves
+    /// on.
     func changes(
         after changeNumber: Int64,
         in application: String,
@@ -48,7 +45,6 @@ struct ChangeFeed<Executor: PostgresExecutor> {
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// Whether the listener may hear of a row of `candidates`.
     fileprivate mutating func appendInterpolation(isVisibleIn scope: ChangeScope, by viewer: Person.ID) {
         switch scope {
         case .home, .all:
@@ -69,7 +65,7 @@ extension PostgresQuery.StringInterpolation {
             appendInterpolation(viewer)
             appendLiteral(" AND follows.followee_id = candidates.author_id)) END")
         case .post(let post):
-            // A home change of the listener may be a block: comments, or the post itself, are no longer visible.
+            // A home change of the subscriber may be a block, after which comments or the post itself are not visible.
             appendLiteral("(author_id = ")
             appendInterpolation(post.author)
             appendLiteral(" AND number = ")
@@ -83,15 +79,13 @@ extension PostgresQuery.StringInterpolation {
     }
 }
 
-/// A change that has its number.
 struct NumberedChange: Hashable, Sendable {
-    /// Nil for a kind that another release notes and this one does not know.
+    /// Nil for a kind that is unknown to this release.
     let kind: PhotoChange.Kind?
     let post: PostKey
-    /// The number of the comment that it is about; nil for a change of the post itself.
+    /// The number of the comment; nil for a change of the post itself.
     let comment: Int64?
     let eventID: StreamEventID
-    /// Whether the listener may hear of it.
     let isVisible: Bool
 
     fileprivate init(row: PostgresRow) throws {

@@ -1,10 +1,10 @@
 import Foundation
 import Postgres
 
-/// Gives what was noted its number, in a connection of its own.
+/// Numbers pending changes, on a dedicated connection.
 ///
-/// One at a time, whoever else does it: the second statement sees all that was committed while the first waited, so that a
-/// change which comes late takes a later number, and none is skipped.
+/// An advisory lock admits one transaction at a time. The second statement sees all that was committed while the first
+/// waited. So a change that is committed late gets a later number, and none is skipped.
 struct ChangeNumbering: Sendable {
     private let dedicatedConnection: DedicatedConnection
 
@@ -12,7 +12,8 @@ struct ChangeNumbering: Sendable {
         dedicatedConnection = database.dedicatedConnection(statementTimeout: statementTimeout)
     }
 
-    /// Places at most `limit`; returns how far each application has come by it, and how many there were.
+    /// Numbers at most `limit` changes; returns the last number of each application, and how many changes were
+    /// numbered.
     func run(limit: Int) async throws -> (lastNumbers: [String: Int64], count: Int) {
         let rows = try await dedicatedConnection.segment([
             "SELECT pg_advisory_xact_lock(hashtext('roost photos changes'))",
@@ -28,23 +29,24 @@ struct ChangeNumbering: Sendable {
                 SELECT moved.*, row_number() OVER (PARTITION BY application_id ORDER BY change_id) AS n FROM moved
             ), sums AS (
                 SELECT application_id, max(n) AS n FROM counted GROUP BY application_id
-            ), marked AS (
+            ), updated_counters AS (
                 INSERT INTO change_counters AS counters (application_id, last_change_number, last_at)
                 SELECT sums.application_id, sums.n, moment.now FROM sums, moment
                 ON CONFLICT (application_id) DO UPDATE
-                SET last_change_number = counters.last_change_number + excluded.last_change_number, last_at = excluded.last_at
+                SET last_change_number = counters.last_change_number + excluded.last_change_number,
+                    last_at = excluded.last_at
                 RETURNING application_id, last_change_number
-            ), placed AS (
+            ), numbered AS (
                 INSERT INTO changes (application_id, change_number, kind, author_id, number, comment_id, numbered_at)
-                SELECT counted.application_id, marked.last_change_number - sums.n + counted.n, counted.kind,
+                SELECT counted.application_id, updated_counters.last_change_number - sums.n + counted.n, counted.kind,
                        counted.author_id, counted.number, counted.comment_id, moment.now
                 FROM counted
                 JOIN sums ON sums.application_id = counted.application_id
-                JOIN marked ON marked.application_id = counted.application_id
+                JOIN updated_counters ON updated_counters.application_id = counted.application_id
                 CROSS JOIN moment
             )
-            SELECT marked.application_id, marked.last_change_number, sums.n
-            FROM marked JOIN sums ON sums.application_id = marked.application_id
+            SELECT updated_counters.application_id, updated_counters.last_change_number, sums.n
+            FROM updated_counters JOIN sums ON sums.application_id = updated_counters.application_id
             """,
         ])[1]
         var lastNumbers: [String: Int64] = [:]

@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// The tables `pending_changes`, `changes` and `change_counters`: what happened to posts, in an order that holds.
+/// The tables `pending_changes`, `changes` and `change_counters`: changes of posts, pending and in numbered order.
 struct ChangeStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -10,11 +10,11 @@ struct ChangeStore<Executor: PostgresExecutor> {
         try await db.run(
             """
             INSERT INTO pending_changes (application_id, kind, author_id, number)
-            SELECT people.application_id, \(kind.rawValue), noted.author_id, noted.number
+            SELECT people.application_id, \(kind.rawValue), given.author_id, given.number
             FROM unnest(\(posts.map(\.author.rawValue)), \(posts.map(\.number)))
-                WITH ORDINALITY AS noted (author_id, number, ordinal)
-            JOIN people ON people.person_id = noted.author_id
-            ORDER BY noted.ordinal
+                WITH ORDINALITY AS given (author_id, number, ordinal)
+            JOIN people ON people.person_id = given.author_id
+            ORDER BY given.ordinal
             """
         )
     }
@@ -29,12 +29,11 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The name by which instances find each other.
     func busName() async throws -> String {
         try await db.one("SELECT name FROM bus", as: { try $0.string("name") })
     }
 
-    /// How far each of these applications has come; nothing of one in which nothing ever happened.
+    /// Returns the position of the last change of each application; applications without changes are absent.
     func lastEventIDs(of applications: [String]) async throws -> [String: StreamEventID] {
         let found = try await db.all(
             """
@@ -45,7 +44,7 @@ struct ChangeStore<Executor: PostgresExecutor> {
         return Dictionary(found) { first, _ in first }
     }
 
-    /// The mark at a number that was given; nil where it is not known any more, or never was.
+    /// Returns the position of a change number; nil if the change has expired or never existed.
     func eventID(at changeNumber: Int64, in application: String) async throws -> StreamEventID? {
         try await db.first(
             """
@@ -59,12 +58,12 @@ struct ChangeStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets what was given its number before `moment`, some of it; returns how many.
     func delete(numberedBefore moment: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
             DELETE FROM changes WHERE (application_id, change_number) IN (
-                SELECT application_id, change_number FROM changes WHERE numbered_at < \(moment) ORDER BY numbered_at LIMIT \(limit)
+                SELECT application_id, change_number FROM changes
+                WHERE numbered_at < \(moment) ORDER BY numbered_at LIMIT \(limit)
             )
             """
         )
@@ -73,13 +72,12 @@ struct ChangeStore<Executor: PostgresExecutor> {
 
 /// A position in the changes of an application.
 ///
-/// The time tells it from the same position of a database that was brought back from a backup.
+/// The time distinguishes it from the same number in a database that was restored from a backup.
 struct StreamEventID: Hashable, Sendable {
     let changeNumber: Int64
     /// Milliseconds since 1970.
     let at: Int64
 
-    /// Before the first.
     static let none = StreamEventID(changeNumber: 0, at: 0)
 
     init(changeNumber: Int64, at: Int64) {
@@ -87,7 +85,7 @@ struct StreamEventID: Hashable, Sendable {
         self.at = at
     }
 
-    /// As an event's id says it; nil for what is none.
+    /// Parses an event id; nil for a malformed id.
     init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let changeNumber = Int64(parts[0]), changeNumber >= 0,

@@ -3,11 +3,11 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `blobs`: what lies in the store of files, and which of it nobody has any more.
+/// The table `blobs`: all blobs in the blob store, and when unused ones are due for deletion.
 struct BlobRecordStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Notes blobs that are about to be put; unless they are kept within `blobLifetime` seconds, they are due.
+    /// Records blobs before they are stored; they are due unless they are confirmed within `blobLifetime` seconds.
     func insert(_ keys: [BlobKey], of owner: Person.ID, blobLifetime: TimeInterval) async throws {
         try await db.run(
             """
@@ -18,10 +18,10 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Keeps one that was noted; false where that took too long, and it may be gone.
+    /// Confirms a recorded blob; returns false if that took too long and the blob may be deleted.
     ///
-    /// With a media type it is served.
-    func keep(_ key: BlobKey, of owner: Person.ID, size: Int64, mediaType: String?) async throws -> Bool {
+    /// Only blobs with a media type are served.
+    func confirm(_ key: BlobKey, of owner: Person.ID, size: Int64, mediaType: String?) async throws -> Bool {
         try await db.run(
             """
             UPDATE blobs SET due_at = NULL, size = \(size), media_type = \(mediaType)
@@ -30,7 +30,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Bytes of the blobs that are kept for a person.
     func storedBytes(of owner: Person.ID) async throws -> Int64 {
         try await db.first(
             "SELECT bytes FROM stored_bytes WHERE owner_id = \(owner)",
@@ -38,7 +37,7 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         ) ?? 0
     }
 
-    /// Makes those due at once that nothing has; answers with them, and with those that are not noted any more.
+    /// Makes unused blobs due at once; returns them, with those that have no row.
     func discard(_ keys: [BlobKey], of owner: Person.ID) async throws -> [BlobKey] {
         let names = keys.map(\.description)
         try await db.run(
@@ -47,19 +46,18 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
             WHERE owner_id = \(owner) AND key = ANY (\(names)) AND due_at IS NOT NULL
             """
         )
-        // Where the sweep has struck one off while its bytes were still coming, nobody else knows of it any more.
+        // If the cleanup deleted a row while the blob was still being stored, only this list contains the blob.
         return try await db.all(
             """
-            SELECT asked.key FROM unnest(\(names)) AS asked (key)
+            SELECT requested.key FROM unnest(\(names)) AS requested (key)
             WHERE NOT EXISTS (
-                SELECT FROM blobs WHERE blobs.owner_id = \(owner) AND blobs.key = asked.key AND blobs.due_at IS NULL
+                SELECT FROM blobs WHERE blobs.owner_id = \(owner) AND blobs.key = requested.key AND blobs.due_at IS NULL
             )
             """,
             as: { try $0.string("key") }
         ).compactMap { BlobKey($0) }
     }
 
-    /// Those that are due, the longest first.
     func due(limit: Int) async throws -> [MediaKey] {
         try await db.all(
             """
@@ -69,9 +67,9 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         ).compactMap(\.self)
     }
 
-    /// Until the transaction's end, blobs may be deleted; false while a backup copies them, or another sweeps.
+    /// Locks the deletion of blobs until the transaction ends; returns false during a backup or another deletion.
     ///
-    /// `roost backup` takes the same lock, shared.
+    /// `roost backup` takes the same lock in shared mode.
     func lockDeletion() async throws -> Bool {
         try await db.one(
             "SELECT pg_try_advisory_xact_lock(hashtext('roost files')) AS is_free",
@@ -79,7 +77,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Strikes off what is gone.
     func delete(_ keys: [BlobKey], of owner: Person.ID) async throws {
         try await db.run(
             """
@@ -89,7 +86,6 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What is served under a key.
     func served(_ key: MediaKey) async throws -> ServedBlob? {
         try await db.first(
             """
@@ -101,13 +97,12 @@ struct BlobRecordStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Which of these are served.
     func served(among keys: [MediaKey]) async throws -> Set<MediaKey> {
         let found = try await db.all(
             """
             SELECT blobs.owner_id, blobs.key
-            FROM unnest(\(keys.map(\.owner.rawValue)), \(keys.map(\.blob.description))) AS known (owner_id, key)
-            JOIN blobs ON blobs.owner_id = known.owner_id AND blobs.key = known.key
+            FROM unnest(\(keys.map(\.owner.rawValue)), \(keys.map(\.blob.description))) AS requested (owner_id, key)
+            JOIN blobs ON blobs.owner_id = requested.owner_id AND blobs.key = requested.key
             WHERE blobs.due_at IS NULL AND blobs.media_type IS NOT NULL
             """,
             as: MediaKey.init(row:)

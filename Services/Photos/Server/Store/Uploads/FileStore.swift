@@ -1,11 +1,11 @@
 import Blobs
 import Postgres
 
-/// The table `files`: images that people have brought, each of a person's once.
+/// The table `files` of image files; the same bytes of a user are stored once.
 struct FileStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// The file of a person that was made of these bytes; it stays there until the transaction's end.
+    /// Locks the user's file with this digest until the transaction ends.
     func lock(withDigest sha256: [UInt8], of owner: Person.ID) async throws -> StoredImage? {
         try await db.first(
             """
@@ -17,7 +17,7 @@ struct FileStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nil where there is one of these bytes by now.
+    /// Inserts a file; returns nil if the user has a file with this digest.
     func insert(_ image: NewImageFile, of owner: Person.ID) async throws -> StoredImage? {
         try await db.first(
             """
@@ -34,19 +34,17 @@ struct FileStore<Executor: PostgresExecutor> {
     }
 }
 
-/// An image that is about to be kept.
 struct NewImageFile: Sendable {
-    /// Of what was sent.
+    /// The digest of the uploaded bytes.
     let sha256: [UInt8]
     let full: BlobKey
     let thumbnail: BlobKey
-    /// Of the larger one, in pixels.
+    /// The size of `full`, in pixels.
     let width: Int
     let height: Int
     let blurhash: String
 }
 
-/// An image that is kept, as its row has it.
 struct StoredImage: Hashable, Sendable {
     let file: Int64
     let full: String
@@ -64,7 +62,6 @@ struct StoredImage: Hashable, Sendable {
         blurhash = try row.string("blurhash")
     }
 
-    /// Where it is served.
     func image(of owner: Person.ID) -> ClaimedImage {
         ClaimedImage(
             url: "/media/\(full)\(owner)",

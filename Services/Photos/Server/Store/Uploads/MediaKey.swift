@@ -1,9 +1,9 @@
 import Blobs
 import Wire
 
-/// The name of what is served: the key of its blob, then its owner's number.
+/// The key in a media URL: the key of the blob, then the owner's number.
 ///
-/// So it is looked up by the primary key, and says by itself which shard knows of it.
+/// The owner's number is part of the primary key of `blobs`, so the key alone finds the row and its shard.
 struct MediaKey: Hashable, Sendable, CustomStringConvertible {
     let blob: BlobKey
     let owner: Person.ID
@@ -13,7 +13,6 @@ struct MediaKey: Hashable, Sendable, CustomStringConvertible {
         self.owner = owner
     }
 
-    /// Nil for what can be none.
     init?(_ text: String) {
         guard let blob = BlobKey(text.prefix(BlobKey.length)),
             let owner = PublicNumber.read(text.dropFirst(BlobKey.length))
@@ -23,6 +22,5 @@ struct MediaKey: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { "\(blob)\(owner)" }
 
-    /// Where it is served.
     var path: String { "/media/\(self)" }
 }

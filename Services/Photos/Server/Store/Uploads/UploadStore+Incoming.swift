@@ -3,21 +3,20 @@ import Foundation
 import Postgres
 import Wire
 
-/// An upload as its row has it.
 struct UploadRow: Sendable {
     let id: String
-    /// Once it is whole and an image.
+    /// Nil until the upload is complete and an image.
     let image: StoredImage?
-    /// How many bytes are to come, and are there; nil for one that came at once.
+    /// The announced and the received number of bytes; nil for an upload that was not resumable.
     let length: Int64?
     let received: Int64?
     let metadata: String
-    /// Nil where something has it.
+    /// Nil if a post or a profile uses the upload.
     let expiresAt: Date?
 }
 
 extension UploadStore {
-    /// Begins one that comes in pieces; false where the person has as many as he may that nothing has.
+    /// Creates a resumable upload; returns its expiry, or nil if the user has the maximum number of unused uploads.
     func begin(
         _ id: String,
         of owner: Person.ID,
@@ -38,9 +37,9 @@ extension UploadStore {
         )
     }
 
-    /// Notes that an upload is a kept image: one that came at once, or one whose pieces are all there.
+    /// Assigns an image to an upload that is complete.
     ///
-    /// Its pieces are due. One that has an image already keeps that.
+    /// The upload's chunks become due. An upload that already has an image keeps it.
     func finish(
         _ id: String,
         of owner: Person.ID,
@@ -49,10 +48,10 @@ extension UploadStore {
     ) async throws -> Date? {
         let expiresAt = try await db.first(
             """
-            INSERT INTO uploads AS known (owner_id, upload_id, file_id, expires_at)
+            INSERT INTO uploads AS existing (owner_id, upload_id, file_id, expires_at)
             VALUES (\(owner), \(id), \(image.file), clock_timestamp() + \(lifetime)::float8 * interval '1 second')
             ON CONFLICT (owner_id, upload_id) DO UPDATE SET file_id = excluded.file_id
-            WHERE known.file_id IS NULL AND known.expires_at > clock_timestamp()
+            WHERE existing.file_id IS NULL AND existing.expires_at > clock_timestamp()
             RETURNING expires_at
             """,
             as: { try $0.date("expires_at") }
@@ -61,7 +60,6 @@ extension UploadStore {
         return expiresAt
     }
 
-    /// How many uploads a person has that nothing has.
     func pending(of owner: Person.ID) async throws -> Int {
         try await db.one(
             "SELECT count(*) AS count FROM uploads WHERE owner_id = \(owner) AND expires_at IS NOT NULL",
@@ -82,7 +80,7 @@ extension UploadStore {
         )
     }
 
-    /// Puts a piece where the last one ended; nil where another has, or the upload is gone or has had too many.
+    /// Appends a chunk; returns nil if its offset is used, the upload does not exist or it has too many chunks.
     func advance(
         _ id: String,
         of owner: Person.ID,
@@ -96,7 +94,9 @@ extension UploadStore {
             UPDATE uploads SET received = received + \(size)
             WHERE owner_id = \(owner) AND upload_id = \(id) AND received = \(start) AND file_id IS NULL
                 AND expires_at > clock_timestamp()
-                AND (SELECT count(*) FROM upload_pieces WHERE owner_id = \(owner) AND upload_id = \(id)) < \(maximumPieces)
+                AND (
+                    SELECT count(*) FROM upload_pieces WHERE owner_id = \(owner) AND upload_id = \(id)
+                ) < \(maximumPieces)
             RETURNING received
             """,
             as: { try $0.int64("received") }
@@ -111,7 +111,6 @@ extension UploadStore {
         return received
     }
 
-    /// The pieces of an upload, in their order.
     func pieces(of id: String, of owner: Person.ID) async throws -> [BlobKey] {
         try await db.all(
             "SELECT key FROM upload_pieces WHERE owner_id = \(owner) AND upload_id = \(id) ORDER BY start",
@@ -119,16 +118,16 @@ extension UploadStore {
         ).compactMap { (key: BlobKey?) in key }
     }
 
-    /// Ends one that nothing has; false where there is none.
     func remove(_ id: String, of owner: Person.ID) async throws -> Bool {
         try await db.run(
             "DELETE FROM uploads WHERE owner_id = \(owner) AND upload_id = \(id) AND expires_at IS NOT NULL"
         ) == 1
     }
 
-    /// Ends some of one person whose time has come; answers with how many.
+    /// Deletes expired uploads of one user; returns how many.
     ///
-    /// Of one person alone: the bytes of two would be counted in any order, and two transactions could wait for each other.
+    /// Each transaction handles one user: it updates the user's byte counter, and transactions over several users could
+    /// deadlock.
     func expire(limit: Int) async throws -> Int {
         try await db.run(
             """

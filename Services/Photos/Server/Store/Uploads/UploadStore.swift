@@ -1,24 +1,25 @@
 import Postgres
 import Wire
 
-/// What a post needs of an upload that it has taken.
+/// The data of an upload that a post copies.
 struct ClaimedImage: Hashable, Sendable {
-    /// A path below `/media/`; so is the other.
+    /// A path below `/media/`, as is `thumbnailURL`.
     let url: String
     let thumbnailURL: String
-    /// Of the larger one, in pixels.
+    /// The size of the image at `url`, in pixels.
     let width: Int
     let height: Int
     let blurhash: String
 }
 
-/// The table `uploads`: images that somebody has brought, and what has them.
+/// The table `uploads` of uploaded images, and the posts and profiles that use them.
 struct UploadStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Gives uploads to a post, in their order.
+    /// Assigns uploads to a post, and returns their images in the order of the ids.
     ///
-    /// - Throws: `notFound` for one that is not this person's, not whole or has expired, `conflict` for one that is taken.
+    /// - Throws: `notFound` for an upload that is another user's, incomplete or expired, or `conflict` for an upload
+    ///   that is already used.
     func claim(_ ids: [String], by person: Person.ID, for post: PostKey) async throws -> [ClaimedImage] {
         let claimed = try await db.all(
             """
@@ -39,14 +40,13 @@ struct UploadStore<Executor: PostgresExecutor> {
         return ids.compactMap { images[$0] }
     }
 
-    /// Takes them back when the post goes.
     func release(post: PostKey) async throws {
         try await db.run("DELETE FROM uploads WHERE owner_id = \(post.author) AND post_number = \(post.number)")
     }
 
-    /// Makes an upload a person's profile picture, in place of the one before; answers with its path.
+    /// Makes an upload the user's avatar, in place of the previous one; returns its path.
     ///
-    /// - Throws: as `claim`.
+    /// - Throws: The errors of ``claim(_:by:for:)``.
     func claimPicture(_ id: String, of person: Person.ID) async throws -> String {
         let picture = try await db.first(
             """
@@ -64,12 +64,11 @@ struct UploadStore<Executor: PostgresExecutor> {
         return picture
     }
 
-    /// Takes a person's profile picture away.
     func deletePicture(of person: Person.ID) async throws {
         try await db.run("DELETE FROM uploads WHERE owner_id = \(person) AND is_picture")
     }
 
-    /// Lets go of all that a person has, because he goes: nothing here refers to him any more, and his files are due.
+    /// Deletes all uploads of a deleted user; the files become due.
     func deleteAll(of person: Person.ID) async throws {
         try await db.run("DELETE FROM uploads WHERE owner_id = \(person)")
     }
@@ -81,7 +80,9 @@ struct UploadStore<Executor: PostgresExecutor> {
             """,
             as: { _ in true }
         )
-        guard isUsed == nil else { return APIError(.conflict, "upload_already_used", "an upload serves one post") }
+        guard isUsed == nil else {
+            return APIError(.conflict, "upload_already_used", "an upload can be used only once")
+        }
         return Self.notFound
     }
 

@@ -5,28 +5,25 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Where a device is reached, well-formed as far as its spelling can tell.
+/// The token or endpoint that reaches a device, with valid syntax.
 struct DeviceAddress: Hashable, Sendable {
-    /// Bytes of a token, or of a browser's endpoint.
+    /// In bytes; also for a browser's endpoint.
     static let maximumToken = 4_096
-    /// Bytes of the host in an endpoint, which names have no more of (RFC 1035, section 2.3.4).
+    /// In bytes (RFC 1035, section 2.3.4).
     private static let maximumHost = 253
 
     let platform: DevicePlatform
-    /// Of a browser: its endpoint.
+    /// For a browser, its endpoint.
     let token: String
     let keys: WebSubscription.Keys?
 
-    /// What tokens are found by.
     var hash: Data { Data(SHA256.hash(data: Data(token.utf8))) }
 
-    /// The address of a draft; `hosts` says where browsers' push services may be.
-    ///
-    /// - Throws: a 400 that names the field.
+    /// - Throws: a 400 error that names the field.
     init(_ draft: DeviceDraft, hosts: AddressGuard) throws {
         guard !draft.platform.isEmpty else { throw APIError.missing("platform") }
         guard let platform = DevicePlatform(rawValue: draft.platform) else {
-            let message = "a platform is one of \(DevicePlatform.names)"
+            let message = "\"platform\" must be one of \(DevicePlatform.names)"
             throw APIError.invalid("platform", message, code: "unknown_platform")
         }
         if platform == .web {
@@ -38,22 +35,22 @@ struct DeviceAddress: Hashable, Sendable {
         }
     }
 
-    /// A phone's, by the token that Apple or Google gave the app; `<`, `>` and spaces in it are stripped.
+    /// Creates the address of a phone from its token; removes `<`, `>` and spaces.
     ///
-    /// Apple's are hexadecimal, and become part of an address; Google's are visible ASCII.
+    /// APNs tokens are hexadecimal, because they become part of a URL. FCM tokens are visible ASCII.
     init(_ platform: DevicePlatform, token: String) throws {
         let token = String(token.unicodeScalars.filter { !"<> ".unicodeScalars.contains($0) })
         guard !token.isEmpty else { throw APIError.missing("token") }
         guard token.utf8.count <= Self.maximumToken else {
-            throw APIError.invalid("token", "a token has at most \(Self.maximumToken) bytes", code: "too_long")
+            throw APIError.invalid("token", "\"token\" must have at most \(Self.maximumToken) bytes", code: "too_long")
         }
-        let isApples = platform != .gcm
-        guard token.utf8.allSatisfy({ isApples ? Self.isHex($0) : (0x21...0x7E).contains($0) }) else {
-            let message = isApples ? "a token of Apple's is hexadecimal" : "a token has no spaces and nothing but ASCII"
+        let isAPNs = platform != .gcm
+        guard token.utf8.allSatisfy({ isAPNs ? Self.isHex($0) : (0x21...0x7E).contains($0) }) else {
+            let message = isAPNs ? "an APNs token must be hexadecimal" : "an FCM token must be visible ASCII"
             throw APIError.invalid("token", message, code: "malformed_token")
         }
         self.platform = platform
-        self.token = isApples ? token.lowercased() : token
+        self.token = isAPNs ? token.lowercased() : token
         keys = nil
     }
 
@@ -61,7 +58,7 @@ struct DeviceAddress: Hashable, Sendable {
         platform = .web
         token = try Self.endpoint(subscription.endpoint, hosts: hosts)
         let (key, secret) = (Self.bytes(subscription.keys.p256dh), Self.bytes(subscription.keys.auth))
-        // A point that is not on the curve would give a part of the key away that it is combined with.
+        // A key agreement with a point outside the curve would reveal part of the private key.
         guard let key, key.count == 65, let point = try? P256.KeyAgreement.PublicKey(x963Representation: key) else {
             let message = "must be a point of P-256, uncompressed, 65 bytes in base64url"
             throw APIError.invalid("subscription.keys.p256dh", message, code: "malformed_key")
@@ -79,20 +76,20 @@ struct DeviceAddress: Hashable, Sendable {
         let field = "subscription.endpoint"
         guard !text.isEmpty else { throw APIError.missing(field) }
         guard text.utf8.count <= maximumToken else {
-            throw APIError.invalid(field, "an endpoint has at most \(maximumToken) bytes", code: "too_long")
+            throw APIError.invalid(field, "must have at most \(maximumToken) bytes", code: "too_long")
         }
         let parts = URLComponents(string: text, encodingInvalidCharacters: false)
         guard let parts, parts.fragment == nil, let origin = HTTPOrigin(text), origin.host.utf8.count <= maximumHost,
             origin.isSecure || hosts.allows(host: origin.host, port: origin.port)
         else { throw APIError.invalid(field, "must be an https URL", code: "malformed_endpoint") }
         guard hosts.mayConnect(origin) else {
-            let message = "must be at a public address, at port 443 or one from 1024"
+            let message = "must be at a public address, on port 443 or a port from 1024"
             throw APIError.invalid(field, message, code: "private_address")
         }
         return text
     }
 
-    /// Base64url, with padding or without: browsers differ.
+    /// Decodes base64url with or without padding, because browsers differ.
     private static func bytes(_ text: String) -> Data? {
         guard text.utf8.count <= 100 else { return nil }
         return Base64URL.decode(String(text.reversed().drop { $0 == "=" }.reversed()))

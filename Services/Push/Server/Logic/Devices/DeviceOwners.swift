@@ -5,26 +5,25 @@ import Wire
 
 /// Publishes which users have a device, as the event `devices.changed`.
 ///
-/// A user's first device is published when it is registered. Devices go in many ways (a removal, the end of a session, a
-/// refusal by a push service), so a periodic comparison publishes the users who lost their last device. The comparison
-/// also finds the devices that an earlier release registered.
+/// Push publishes a user's first device at registration. Devices disappear in many ways: a removal, the end of a
+/// session, a rejection by a provider. A periodic comparison therefore publishes the users who lost their last device.
+/// The comparison also finds devices that an earlier release registered.
 struct DeviceOwners: Sendable {
-    /// The most users that one round publishes in one transaction.
     private static let batch = 5_000
 
     let database: PostgresPool
     let events: EventOutbox
 
-    /// Without a subscriber nothing is recorded, so that a subscriber added later receives all owners.
+    /// Without a subscriber push records nothing, so that a subscriber added later receives all owners.
     private var isPublished: Bool { !events.subscribers(of: DevicesChanged.self).isEmpty }
 
-    /// Publishes that a user has a device, unless that was published before.
+    /// Publishes that a user has a device, unless push published this before.
     func add(_ user: User.ID, in db: PostgresTransaction) async throws {
         guard isPublished, try await DeviceOwnerStore(db: db).insert(user) else { return }
         try await events.write(Self.change(of: user, hasDevice: true), in: db)
     }
 
-    /// Publishes what the devices and the published owners differ in.
+    /// Publishes the differences between the table of devices and the published owners.
     func compare() async throws {
         guard isPublished else { return }
         while try await publishMissing() == Self.batch {}

@@ -10,7 +10,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// The rules of devices: a token is one device's, a device is of the session that registered it and goes with it.
+/// The rules of devices: a token belongs to one device, and a device to the session that registered it.
 struct Devices: Sendable {
     private static let list = "devices"
     private static let deviceIDLength = 1...255
@@ -18,13 +18,13 @@ struct Devices: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner
     let hosts: AddressGuard
-    /// How many of one user are known; the one seen longest ago is forgotten for one more.
+    /// The maximum number of devices per user; one more removes the device that was seen longest ago.
     let maximum: Int
     let owners: DeviceOwners
     let logger: Logger
     let now: @Sendable () -> Date
 
-    /// Makes it where somebody is notified; whoever had that token before has it no more.
+    /// Registers a device; removes its token from any other device in the application.
     func register(_ draft: DeviceDraft, by identity: Identity) async throws -> Device {
         let named = try draft.deviceId.map(Self.deviceID)
         let registration = DeviceRegistration(
@@ -59,9 +59,9 @@ struct Devices: Sendable {
         return DeviceRemoval()
     }
 
-    /// What auth and conversations tell: a sign-in that named a token, or a device that said how it is reached.
+    /// Registers the device of an event: a sign-in with a token, or a token that the client sent to conversations.
     ///
-    /// A token that nobody could send to is left out, since the event would come again and again.
+    /// An unusable token is ignored, because the sender of a failed event would repeat it forever.
     func accept(_ registered: DeviceRegistered, in db: PostgresTransaction) async throws {
         let address: DeviceAddress
         do {
@@ -70,7 +70,7 @@ struct Devices: Sendable {
             else { throw APIError.missing("platform") }
             address = try DeviceAddress(platform, token: registered.pushToken)
         } catch let error as APIError {
-            logger.notice("device of an event left out", metadata: ["code": "\(error.code)"])
+            logger.notice("device of an event is unusable", metadata: ["code": "\(error.code)"])
             return
         }
         let registration = DeviceRegistration(
@@ -82,7 +82,7 @@ struct Devices: Sendable {
         _ = try await add(registration, in: db)
     }
 
-    /// The language that a user has chosen; an event of an earlier release says nothing about it.
+    /// Stores the user's language; an event from an earlier release has none.
     func accept(_ changed: UserChanged, in db: PostgresTransaction) async throws {
         let languages = UserLanguageStore(db: db)
         let user = User.ID(application: changed.applicationId, user: changed.userId)
@@ -90,7 +90,7 @@ struct Devices: Sendable {
         case .unchanged: break
         case .cleared: try await languages.delete(of: user)
         case .set(let text):
-            // An event that failed would be repeated, and hold up all later events of the user.
+            // The sender would repeat a failed event, which would delay all later events of the user.
             guard let tag = LanguageTag(text) else {
                 logger.notice("language of an event is malformed", metadata: ["user": "\(changed.userId)"])
                 return
@@ -99,15 +99,15 @@ struct Devices: Sendable {
         }
     }
 
-    /// The number on the app's icon; a device that is not known has none.
+    /// Stores the number on the app's icon; ignores an unknown device.
     func accept(_ change: DeviceBadge, in db: PostgresTransaction) async throws {
         let user = User.ID(application: change.applicationId, user: change.userId)
-        // The number is another service's; the table holds what an icon can show.
+        // Conversations does not limit the number; the table does.
         let badge = min(max(change.badge, 0), 1_000_000)
         try await DeviceStore(db: db).set(badge: badge, of: change.deviceId, user, at: now())
     }
 
-    /// The devices registered in a session go with it; nothing is registered in it any more.
+    /// Removes the devices of an ended session, and blocks later registrations in it.
     func accept(_ ended: SessionEnded, in db: PostgresTransaction) async throws {
         let sessions = EndedSessionStore(db: db)
         try await sessions.lock(ended.sessionId)
@@ -115,13 +115,13 @@ struct Devices: Sendable {
         try await DeviceStore(db: db).delete(registeredIn: ended.sessionId)
     }
 
-    /// Nil: the session has ended.
+    /// Returns nil if the session has ended.
     private func add(_ registration: DeviceRegistration, in db: PostgresTransaction) async throws -> DeviceRecord? {
         let (sessions, devices) = (EndedSessionStore(db: db), DeviceStore(db: db))
-        // Whoever ends the session at this moment waits for this, and takes the device along; or has been waited for.
+        // A transaction that ends this session waits for this lock and then removes the device, or had the lock first.
         try await sessions.lock(registration.session)
         guard try await !sessions.contains(registration.session) else { return nil }
-        // Of two who register one token at once, one waits for the other and then takes it over.
+        // Of two concurrent registrations of one token, the second waits and then takes the token over.
         try await devices.lock(registration.address)
         try await devices.delete(holding: registration.address, except: registration.deviceID, of: registration.user)
         let record = try await devices.upsert(registration, at: now())
@@ -134,7 +134,7 @@ struct Devices: Sendable {
         guard !text.isEmpty else { throw APIError.missing("deviceId") }
         guard deviceIDLength.contains(text.unicodeScalars.count), !text.unicodeScalars.contains(where: \.isControl)
         else {
-            let message = "a device id has 1 to 255 characters, none of them a control character"
+            let message = "\"deviceId\" must have 1 to 255 characters and no control characters"
             throw APIError.invalid("deviceId", message, code: "malformed_device_id")
         }
         return text
@@ -157,7 +157,7 @@ extension DeviceRecord {
         )
     }
 
-    /// Enough to tell one's own tokens apart.
+    /// The first and last characters of the token; of a browser's endpoint, the host.
     private var shortened: String {
         let tail = token.suffix(token.utf8.count >= 32 ? 4 : 0)
         guard platform == .web else { return "\(token.prefix(token.utf8.count >= 32 ? 4 : 1))…\(tail)" }

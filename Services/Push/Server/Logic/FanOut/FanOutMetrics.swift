@@ -1,9 +1,8 @@
 import Metrics
 import PushAPI
 
-/// What is counted of what was decided.
 struct FanOutMetrics: Sendable {
-    private let people = Counter(label: "roost_push_decisions_total", dimensions: [("decision", "send")])
+    private let sends = Counter(label: "roost_push_decisions_total", dimensions: [("decision", "send")])
     private let outcomes: [NotificationRecord.Outcome: Counter]
     private let withheld: [String: Counter]
 
@@ -23,9 +22,9 @@ struct FanOutMetrics: Sendable {
         )
     }
 
-    /// A decision to send is counted for each device, the others for each person.
+    /// Counts decisions: `send` for each device, the others for each user.
     func count(_ decided: FanOutResult) {
-        people.increment(by: decided.queue.count)
+        sends.increment(by: decided.queue.count)
         for row in decided.log {
             (outcomes[row.outcome] ?? row.reason.flatMap { withheld[$0] })?.increment()
         }

@@ -2,14 +2,14 @@ import Foundation
 import PushAPI
 import Wire
 
-/// What the rules made of a batch: rows for the queue, for the log and for those whose quiet hours it is.
+/// The decisions about a batch: rows for the queue, the log and the table `held`.
 struct FanOutResult: Sendable {
     struct QueueRow: Sendable {
         let user: User.ID
         let notification: Int
         let device: TargetDevice
         let sound: String?
-        /// What becomes of the number on the icon, and the number it becomes.
+        /// The change of the number on the icon, and the number after it.
         let badge: NotificationBadge?
         var number: Int64?
         let cooldownBroadcaster: String?
@@ -29,7 +29,6 @@ struct FanOutResult: Sendable {
         let until: Date
     }
 
-    /// What a notification's counts grow by.
     struct Counts: Hashable, Sendable {
         var people = 0
         var withheld = 0
@@ -41,7 +40,6 @@ struct FanOutResult: Sendable {
     private(set) var queue: [QueueRow] = []
     private(set) var log: [LogRow] = []
     private(set) var held: [HeldRow] = []
-    /// By the notification's place in the batch.
     private(set) var counts: [Counts]
 
     private struct Collapse: Hashable {
@@ -54,7 +52,6 @@ struct FanOutResult: Sendable {
         let about: String
     }
 
-    /// Decides about all of a batch.
     init(
         _ batch: Batch,
         recipientSettings: [RecipientSettings],
@@ -70,10 +67,10 @@ struct FanOutResult: Sendable {
         var heldIndexes: [HoldKey: Int] = [:]
         for (candidate, person) in zip(batch.candidates, recipientSettings) {
             let notification = batch.notifications[candidate.notification]
-            // A browser shows an alert of its own for each push without text.
+            // A browser shows a generic alert for each push message without text.
             let own = (devices[candidate.user] ?? []).filter { !notification.isSilentChange || $0.platform != "web" }
             let targets = own.filter(candidate.includes)
-            // Conversations leaves out the devices with an open socket; other senders leave out devices for other reasons.
+            // Conversations excludes devices with an open socket; other senders exclude devices for other reasons.
             let isConnected =
                 notification.kind == .message && targets.isEmpty && !own.isEmpty && candidate.onlyDevices == nil
             if candidate.heldUntil == nil {
@@ -128,7 +125,7 @@ struct FanOutResult: Sendable {
         drop(replaced, replacedHeldRows: replacedHeld)
     }
 
-    /// What a later one of the same batch took the place of.
+    /// Removes the rows that a later notification of the same batch replaced.
     private mutating func drop(_ replaced: Set<Int>, replacedHeldRows: Set<Int>) {
         for index in replaced.sorted() {
             let row = queue[index]
@@ -151,7 +148,10 @@ struct FanOutResult: Sendable {
         }
     }
 
-    /// The numbers that the icons of these devices have now go up as the notifications say; returns the last ones.
+    /// Assigns the icon number of each queued notification.
+    ///
+    /// - Parameter numbers: the current number of each device, by device key.
+    /// - Returns: the numbers after the last notification.
     mutating func number(from numbers: [Int64: Int64]) -> [Int64: Int64] {
         var badges = BadgeCounts(numbers)
         for index in queue.indices {
@@ -161,7 +161,6 @@ struct FanOutResult: Sendable {
         return badges.numbers
     }
 
-    /// Devices whose icons' numbers change.
     var devicesWithBadge: [Int64] {
         Set(queue.lazy.filter { $0.badge != nil }.map(\.device.key)).sorted()
     }
@@ -185,7 +184,6 @@ extension FanOutResult.LogRow {
 }
 
 extension Candidate {
-    /// Whether it is for this device too.
     func includes(_ device: TargetDevice) -> Bool {
         if let onlyDevices { return onlyDevices.contains(device.key) }
         guard !exceptDevices.isEmpty else { return true }

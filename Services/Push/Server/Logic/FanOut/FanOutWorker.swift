@@ -7,23 +7,18 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Decides whom notifications are for, a batch of people at a time, and puts what is to be sent into the queue.
+/// Resolves the recipients of notifications, a batch of users at a time, and queues what is to be sent.
 ///
-/// How far each has come is in the database, in the transaction that decides: whoever is stopped or dies in the middle of
-/// a hundred thousand people is followed by another instance, and nobody is decided about twice or left out. What is about
-/// one thing is decided in its order; a big one takes turns with those that are due beside it.
+/// Each transaction stores its decisions together with its progress. If an instance stops or crashes, another instance
+/// continues; no user is decided twice or skipped. Notifications about one subject are decided in order. Notifications
+/// in one partition take turns, so that a large one does not block the others.
 final class FanOutWorker: Service {
-    /// How many people are decided about in one transaction.
     static let batch = 1_000
-    /// How many notifications, likewise.
     private static let notifications = 64
-    /// Batches at once in one instance.
     private static let workers = 2
 
-    /// What a transaction has read.
     private struct BatchRead: Sendable {
         var batch = Batch()
-        /// How many rows it was.
         var steps = 0
         var unreadable: [FailedRow] = []
     }
@@ -34,11 +29,9 @@ final class FanOutWorker: Service {
     private let logger: Logger
     private let now: @Sendable () -> Date
     private let metrics = FanOutMetrics()
-    /// Rung where something was written that is to be told.
     let wakeSignal = WakeSignal()
     private let queueSignal: WakeSignal
 
-    /// Rings `queueSignal` where there is something in the queue.
     init(
         database: PostgresPool,
         rules: Rules,
@@ -59,7 +52,7 @@ final class FanOutWorker: Service {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.workers {
                 group.addTask {
-                    await self.wakeSignal.runUntilShutdown(self.logger, "notifications are not decided") {
+                    await self.wakeSignal.runUntilShutdown(self.logger, "fan-out batch failed") {
                         try await self.processBatch()
                     }
                 }
@@ -67,7 +60,9 @@ final class FanOutWorker: Service {
         }
     }
 
-    /// Decides about a batch of what is new, and one of what was held; returns for how many people, or 0 at the end.
+    /// Decides a batch of new notifications and a batch of held ones.
+    ///
+    /// - Returns: the number of processed rows; 0 if there is nothing to do.
     func processBatch() async throws -> Int {
         let now = now()
         var decided = 0
@@ -84,10 +79,10 @@ final class FanOutWorker: Service {
         return decided
     }
 
-    /// Decides about a batch.
+    /// Decides a batch.
     ///
-    /// Where the batch fails, decides its rows one by one up to the row that fails: that row is retried later, and the
-    /// others do not wait for it.
+    /// If the batch fails, decides its rows singly up to the row that fails. The failed row is retried later and does
+    /// not delay the others.
     private func decide(
         _ kind: SetAsideKind,
         upTo limit: Int,
@@ -97,19 +92,19 @@ final class FanOutWorker: Service {
             return try await write(kind) { db in try await read(db, limit) { _ in } }
         } catch {
             guard FailedRow([], error) != nil else { throw error }
-            logger.notice("notifications are decided one by one", metadata: ["error": "\(error)"])
+            logger.notice("fan-out batch failed, deciding rows singly", metadata: ["error": "\(error)"])
         }
         var decided = 0
         for _ in 0..<limit {
-            let begun = Lock<[String]?>(nil)
+            let currentKey = Lock<[String]?>(nil)
             do {
                 let steps = try await write(kind) { db in
-                    try await read(db, 1) { key in begun.withLock { $0 = key } }
+                    try await read(db, 1) { key in currentKey.withLock { $0 = key } }
                 }
                 guard steps > 0 else { break }
                 decided += steps
             } catch {
-                guard let key = begun.withLock({ $0 }), let failed = FailedRow(key, error) else { throw error }
+                guard let key = currentKey.withLock({ $0 }), let failed = FailedRow(key, error) else { throw error }
                 try await setAside.failed([failed], of: kind)
                 return decided + 1
             }
@@ -136,7 +131,7 @@ final class FanOutWorker: Service {
         return batchRead.steps
     }
 
-    /// The next people of what is due in the lane whose turn it is; moves each notification on behind them.
+    /// Reads the next recipients of the partition whose turn it is, and advances each notification's position.
     private func due(
         at now: Date,
         on db: PostgresTransaction,
@@ -153,11 +148,11 @@ final class FanOutWorker: Service {
             let index = batch.notifications.count
             batch.notifications.append(fanout.notification)
             let capacity = Self.batch - batch.candidates.count
-            let (people, isLast) = try await Self.people(of: fanout, as: index, capacity: capacity, on: db)
-            batch.candidates += people
+            let (candidates, isLast) = try await Self.candidates(of: fanout, as: index, capacity: capacity, on: db)
+            batch.candidates += candidates
             if isLast {
                 finished.append(fanout.notification.key)
-            } else if let last = people.last {
+            } else if let last = candidates.last {
                 try await store.advance(fanout.notification.key, after: last.user, at: now)
             }
         }
@@ -169,18 +164,17 @@ final class FanOutWorker: Service {
         )
     }
 
-    private static func people(
+    private static func candidates(
         of fanout: FanOutStore<PostgresTransaction>.FanOutJob,
         as index: Int,
         capacity: Int,
         on db: PostgresTransaction
-    ) async throws -> (people: [Candidate], isLast: Bool) {
+    ) async throws -> (candidates: [Candidate], isLast: Bool) {
         let (application, store) = (fanout.notification.application, AudienceStore(db: db))
-        // Whom a notification that was taken back was for is of no interest.
         if fanout.notification.isCancelled { return ([], true) }
         switch fanout.audience {
         case .people(let recipients):
-            let people = recipients.map { recipient in
+            let candidates = recipients.map { recipient in
                 Candidate(
                     notification: index,
                     user: User.ID(application: application, user: recipient.userId),
@@ -188,13 +182,13 @@ final class FanOutWorker: Service {
                     badge: recipient.badge
                 )
             }
-            return (people, true)
+            return (candidates, true)
         case .devices(let ids):
-            let people = try await store.owners(of: ids, in: application).map { user, devices in
+            let candidates = try await store.owners(of: ids, in: application).map { user, devices in
                 let user = User.ID(application: application, user: user)
                 return Candidate(notification: index, user: user, onlyDevices: devices)
             }
-            return (people, true)
+            return (candidates, true)
         case .topic(let topic):
             let users = try await store.subscribers(
                 to: topic,
@@ -209,23 +203,22 @@ final class FanOutWorker: Service {
         }
     }
 
-    /// What waited for the end of quiet hours.
     private static func held(
         at now: Date,
         on db: PostgresTransaction,
         limit: Int,
         willDecide: ([String]) -> Void
     ) async throws -> BatchRead {
-        let (held, unreadable) = try await HeldStore(db: db).takeDue(at: now, limit: limit)
+        let (held, unreadable) = try await HeldStore(db: db).claimDue(at: now, limit: limit)
         var batch = Batch()
         var indexes: [Int64: Int] = [:]
-        for one in held {
-            willDecide(one.key.columns)
-            let index = indexes[one.notification.key] ?? batch.notifications.count
-            if indexes.updateValue(index, forKey: one.notification.key) == nil {
-                batch.notifications.append(one.notification)
+        for row in held {
+            willDecide(row.key.columns)
+            let index = indexes[row.notification.key] ?? batch.notifications.count
+            if indexes.updateValue(index, forKey: row.notification.key) == nil {
+                batch.notifications.append(row.notification)
             }
-            batch.candidates.append(one.candidate(notification: index))
+            batch.candidates.append(row.candidate(notification: index))
         }
         return BatchRead(batch: batch, steps: held.count + unreadable.count, unreadable: unreadable)
     }
@@ -249,7 +242,7 @@ final class FanOutWorker: Service {
         try await QueueStore(db: db).insert(decided.queue, of: batch, at: now)
         try await LogStore(db: db).insert(decided.log, of: batch, at: now)
         try await HeldStore(db: db).hold(decided.held, of: batch, at: now)
-        try await NotificationStore(db: db).count(
+        try await NotificationStore(db: db).addCounts(
             zip(batch.notifications, decided.counts).map { (key: $0.key, $1) }
         )
         return decided

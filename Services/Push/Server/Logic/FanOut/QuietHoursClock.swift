@@ -1,20 +1,19 @@
 import Foundation
 
 extension QuietWindow {
-    /// Whether the clock on the wall shows a time within.
     private func contains(secondOfDay second: Int) -> Bool {
         let (start, end) = (start * 60, end * 60)
         return start < end ? (start..<end).contains(second) : second >= start || second < end
     }
 
-    /// When it will be over: the first moment after `now` at which the clock shows a time without; nil where it is now.
+    /// Returns the first moment after `now` outside the window; nil if `now` is outside.
     ///
-    /// A clock that is put forward or back counts as it shows: an end that is left out comes with the jump, and an hour
-    /// that comes twice is quiet twice.
+    /// The local clock decides, also at clock changes. An end that the clock skips takes effect at the jump; an hour
+    /// that the clock repeats is quiet twice.
     func end(at now: Date, in zone: TimeZone) -> Date? {
         var moment = now
         guard contains(secondOfDay: Self.secondOfDay(moment, in: zone)) else { return nil }
-        // Twice is what a clock change may take; a zone that changed daily would be cut off here.
+        // A clock change needs two rounds at most; four rounds bound the loop for a zone with daily changes.
         for _ in 0..<4 {
             let left = (end * 60 - Self.secondOfDay(moment, in: zone) + 86_400) % 86_400
             let next = Self.wholeSecond(moment).addingTimeInterval(TimeInterval(left))
@@ -39,17 +38,16 @@ extension QuietWindow {
     }
 }
 
-/// Answers for a batch of people when their quiet hours end: for each kind of them once.
+/// Computes the end of quiet hours for a batch of users, once for each distinct window.
 struct QuietHoursClock {
     let now: Date
     private var ends: [QuietWindow: Date?] = [:]
 
     init(now: Date) { self.now = now }
 
-    /// Nil where it is not quiet now.
     mutating func end(of hours: QuietWindow) -> Date? {
-        if let known = ends[hours] { return known }
-        // Zones are checked when they are set; one that a later release of the zones has dropped is read as UTC.
+        if let cached = ends[hours] { return cached }
+        // Settings accept known zones only. A zone that a later time zone database dropped counts as UTC.
         let end = hours.end(at: now, in: TimeZone(identifier: hours.timeZone) ?? .gmt)
         ends[hours] = .some(end)
         return end

@@ -2,61 +2,56 @@ import Foundation
 import PushAPI
 import Wire
 
-/// A notification as far as the rules ask about it.
 struct PendingNotification: Sendable {
     let key: Int64
-    /// Empty for a broadcast.
+    /// Empty for a broadcast, which is for all applications.
     let application: String
     let kind: NotificationKind
     let about: String?
-    /// Folded.
+    /// Case-folded.
     let community: String?
     let badge: NotificationBadge?
     let sound: String?
-    /// Whether it has anything to show.
     let isShown: Bool
     let collapseKey: String?
     let priority: Int
     let expires: Date
     let isCancelled: Bool
 
-    /// Whether this is a change on a network that an app receives without an alert.
+    /// Whether the app receives this change on a network without an alert.
     var isSilentChange: Bool { kind == .social && !isShown }
 
-    /// Whose broadcast it is.
     var broadcaster: String? { kind == .broadcast ? about : nil }
 
-    /// By what quiet hours keep the newest.
+    /// The key by which quiet hours hold only the newest notification.
     var holdKey: String { about.map { "\(kind.rawValue):\($0)" } ?? "notification:\(key)" }
 }
 
-/// Somebody whom a notification may be for.
+/// A possible recipient of a notification.
 struct Candidate: Sendable {
-    /// The notification's place in its batch.
     let notification: Int
     let user: User.ID
     var exceptDevices: [String] = []
-    /// Nil: all but those.
+    /// Nil for all devices except `exceptDevices`.
     var onlyDevices: Set<Int64>?
-    /// Instead of the notification's.
+    /// In place of the notification's badge.
     var badge: NotificationBadge?
-    /// Until when it was held so far, and is in the log as such.
+    /// The end of the hold that the log already shows.
     var heldUntil: Date?
 }
 
-/// People to decide about at once, with what they may be told.
+/// Notifications and users that one transaction decides.
 struct Batch: Sendable {
     var notifications: [PendingNotification] = []
     var candidates: [Candidate] = []
 }
 
-/// What is known of one of a batch.
 struct RecipientSettings: Sendable {
     var isEnabled = true
     var quietHours: QuietWindow?
     var disabledCommunities: [String] = []
     var disabledKinds: [String] = []
-    /// Of a broadcast, the broadcaster as his favourite.
+    /// For a broadcast, the user's settings of the broadcaster.
     var favourite: FavouriteSettings?
 }
 
@@ -65,16 +60,15 @@ struct FavouriteSettings: Sendable {
     var cooldown: Bool
     var sound: String
     var disabledCommunities: [String]
-    /// When a push service last took something about the broadcaster for any of his devices.
+    /// When a provider last accepted a notification about the broadcaster for a device of the user.
     var lastAccepted: Date?
 }
 
-/// A device that is not switched off.
 struct TargetDevice: Sendable {
     let key: Int64
     let id: String
     let session: String?
     let platform: String
-    /// Where what is for it goes.
+    /// As ``PushTarget/service``.
     let service: String
 }

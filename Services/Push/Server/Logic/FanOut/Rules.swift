@@ -2,52 +2,48 @@ import Foundation
 import PushAPI
 import Wire
 
-/// What is done about a notification for one person.
 enum RuleDecision: Hashable, Sendable {
     case send
-    /// He is to be left in peace, for this reason.
     case withhold(WithholdingReason)
-    /// Kept until then, and decided anew.
     case hold(until: Date)
     case expired
     case cancelled
 }
 
-/// Why somebody is not notified, as the log says it.
+/// The reasons in the log for which a user is not notified.
 enum WithholdingReason: String, Sendable, CaseIterable {
-    /// He has switched all of it off.
+    /// The user turned off all notifications.
     case disabled
-    /// He has switched off what is of this kind.
     case kindDisabled = "kind_disabled"
     case notFavourite = "not_favourite"
-    /// The broadcaster is a favourite that is not to be notified of.
+    /// The user turned off the notifications of this favourite.
     case favouriteOff = "favourite_off"
-    /// He wants no broadcasts from there.
     case communityDisabled = "community_disabled"
-    /// He wants none of this broadcaster from there.
+    /// The user turned off this broadcaster's broadcasts in this community.
     case favouriteCommunityDisabled = "favourite_community_disabled"
-    /// Something about the broadcaster reached him a short while ago.
+    /// A notification about the broadcaster reached the user less than `PUSH_BROADCAST_COOLDOWN_SECONDS` ago.
     case cooldown
-    /// Every device of the user has an open socket of its own, by which it received the message.
+    /// Every device of the user received the message over an open socket.
     case connected
-    /// There is no device that can be notified.
     case noDevice = "no_device"
 }
 
-/// The rules for every kind of notification, in the order in which they are asked; the first that says no is the reason.
+/// The rules for notifications, in order of evaluation; the first rule that excludes the user is the logged reason.
 struct Rules: Sendable {
-    /// Seconds from what a push service last accepted about a broadcaster to the next, for who wants it so.
+    /// The minimum seconds between two accepted notifications about a broadcaster, for users with that option.
     let cooldown: TimeInterval
 
     static let quietReason = "quiet_hours"
 
+    /// Decides about a notification for one user.
+    ///
     /// - Parameters:
-    ///   - notification: what is to be sent.
-    ///   - person: what is known of the recipient.
-    ///   - hasDevice: whether a device is left to send it to.
-    ///   - isConnected: whether the only devices are ones that the sender of the notification excepted.
-    ///   - clock: says when quiet hours end.
-    /// - Returns: what is done about the notification.
+    ///   - notification: the notification.
+    ///   - person: the recipient's settings.
+    ///   - hasDevice: whether a device is left to send to.
+    ///   - isConnected: whether the sender excluded all devices of the user because they have an open socket.
+    ///   - clock: computes the end of quiet hours.
+    /// - Returns: the decision of the first rule that applies.
     func decide(
         _ notification: PendingNotification,
         for person: RecipientSettings,
@@ -57,7 +53,7 @@ struct Rules: Sendable {
     ) -> RuleDecision {
         if notification.isCancelled { return .cancelled }
         if notification.expires <= clock.now { return .expired }
-        // A silent change of a network updates what an app shows; settings and quiet hours are about alerts.
+        // A silent change of a network updates the app's data; settings and quiet hours apply to alerts only.
         if notification.isSilentChange { return hasDevice ? .send : .withhold(.noDevice) }
         if let reason = withholdingReason(to: notification, of: person, at: clock.now) { return .withhold(reason) }
         guard hasDevice else { return .withhold(isConnected ? .connected : .noDevice) }
@@ -71,7 +67,7 @@ struct Rules: Sendable {
         at now: Date
     ) -> WithholdingReason? {
         guard person.isEnabled else { return .disabled }
-        // What the application itself says cannot be switched off by kind.
+        // Users cannot turn off the application's own notifications by kind.
         if notification.kind != .server, person.disabledKinds.contains(notification.kind.rawValue) {
             return .kindDisabled
         }
@@ -88,7 +84,7 @@ struct Rules: Sendable {
         return nil
     }
 
-    /// What is heard: of a broadcast what was chosen for the broadcaster, else what the sender named.
+    /// Returns the sound: for a broadcast the user's choice for the broadcaster, else the sender's choice.
     func sound(of notification: PendingNotification, for person: RecipientSettings) -> String? {
         guard notification.isShown else { return nil }
         let chosen = notification.kind == .broadcast ? person.favourite?.sound : notification.sound

@@ -3,14 +3,13 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Makes a notification of the word that somebody has gone live: one of each stream, by its id.
+/// Turns the event of a new live stream into one notification for each stream id.
 struct Broadcasts: Sendable {
     let intake: Intake
-    /// In seconds.
     let lifetime: TimeInterval
     let now: @Sendable () -> Date
 
-    /// Writes it down in the transaction that notes the event.
+    /// Stores the notification in the transaction that records the event.
     func accept(_ live: BroadcastLive, in db: PostgresTransaction) async throws {
         guard !live.streamId.isEmpty, live.streamId.utf8.count <= 150 else { throw APIError.missing("streamId") }
         let broadcaster = NameFolding.fold(live.broadcaster)

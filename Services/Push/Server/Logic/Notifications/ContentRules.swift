@@ -2,32 +2,28 @@ import Foundation
 import PushAPI
 import Wire
 
-/// What a notification of an application's server may look like; each refusal names the field.
+/// Validates a notification from an application's server; each error names the field.
 enum ContentRules {
     static let maximumTitle = 1_000
     static let maximumBody = 4_000
-    /// In bytes of compact JSON: as much as any push service takes of all.
+    /// In bytes of compact JSON; no provider accepts more.
     static let maximumData = 4_096
     static let maximumCollapseKey = 64
     static let maximumTargets = 1_000
     static let lifetimes = 1...2_419_200
-    /// How far ahead something may be written, in seconds.
     static let maximumScheduleAhead: TimeInterval = 366 * 86_400
 
-    /// Names that Firebase and Apple keep for themselves.
     private static let reservedNames: Set<String> = ["aps", "from", "message_type"]
     private static let reservedPrefixes = ["google.", "gcm."]
 
-    /// The text with something in it, or nil where there is none.
     static func text(_ text: String?, field: String, limit: Int) throws -> String? {
         guard let text, !text.isEmpty else { return nil }
         guard text.unicodeScalars.count <= limit else {
-            throw APIError.invalid(field, "\"\(field)\" may have \(limit) characters", code: "too_long")
+            throw APIError.invalid(field, "\"\(field)\" must have at most \(limit) characters", code: "too_long")
         }
         return text
     }
 
-    /// The object, compact.
     static func data(_ data: JSONValue?) throws -> String? {
         guard let data, data != .null else { return nil }
         guard case .object(let members) = data else {
@@ -35,11 +31,11 @@ enum ContentRules {
         }
         for name in members.keys.sorted()
         where reservedNames.contains(name) || reservedPrefixes.contains(where: name.hasPrefix) {
-            throw APIError.invalid("data.\(name)", "push services keep the name \"\(name)\" for themselves")
+            throw APIError.invalid("data.\(name)", "push providers reserve the name \"\(name)\"")
         }
         let compact = try data.compact()
         guard compact.count <= maximumData else {
-            throw APIError.invalid("data", "\"data\" may have \(maximumData) bytes", code: "too_long")
+            throw APIError.invalid("data", "\"data\" must have at most \(maximumData) bytes", code: "too_long")
         }
         return members.isEmpty ? nil : String(decoding: compact, as: UTF8.self)
     }
@@ -57,14 +53,14 @@ enum ContentRules {
         guard let address, !address.isEmpty else { return nil }
         guard address.utf8.count <= 2_048, let url = URL(string: address), url.scheme?.lowercased() == "https",
             url.host?.isEmpty == false
-        else { throw APIError.invalid("image", "\"image\" must be an https address of at most 2,048 bytes") }
+        else { throw APIError.invalid("image", "\"image\" must be an https URL of at most 2,048 bytes") }
         return address
     }
 
     static func collapseKey(_ key: String?) throws -> String? {
         guard let key, !key.isEmpty else { return nil }
         guard key.utf8.count <= maximumCollapseKey else {
-            let message = "\"collapseKey\" may have \(maximumCollapseKey) bytes"
+            let message = "\"collapseKey\" must have at most \(maximumCollapseKey) bytes"
             throw APIError.invalid("collapseKey", message, code: "too_long")
         }
         return key
@@ -82,7 +78,7 @@ enum ContentRules {
     static func sendTime(_ sendAt: Date?, at now: Date) throws -> Date {
         guard let sendAt, sendAt > now else { return now }
         guard sendAt <= now.addingTimeInterval(maximumScheduleAhead) else {
-            throw APIError.invalid("sendAt", "\"sendAt\" may be a year ahead")
+            throw APIError.invalid("sendAt", "\"sendAt\" must be at most 366 days ahead")
         }
         return sendAt
     }
@@ -91,7 +87,7 @@ enum ContentRules {
         let named = [target.userIds != nil, target.deviceIds != nil, target.topic != nil].filter(\.self).count
         guard named > 0 else { throw APIError.missing("to") }
         guard named == 1 else {
-            throw APIError.invalid("to", "\"to\" names userIds, deviceIds or a topic, and one of them alone")
+            throw APIError.invalid("to", "\"to\" must have exactly one of userIds, deviceIds and topic")
         }
         if let users = target.userIds {
             let names = try names(users, field: "to.userIds")
@@ -100,7 +96,7 @@ enum ContentRules {
         if let devices = target.deviceIds { return .devices(try names(devices, field: "to.deviceIds")) }
         guard let topic = target.topic, !topic.isEmpty else { throw APIError.missing("to.topic") }
         guard topic.unicodeScalars.count <= 255 else {
-            throw APIError.invalid("to.topic", "\"to.topic\" may have 255 characters", code: "too_long")
+            throw APIError.invalid("to.topic", "\"to.topic\" must have at most 255 characters", code: "too_long")
         }
         return .topic(topic)
     }
@@ -108,19 +104,19 @@ enum ContentRules {
     private static func names(_ names: [String], field: String) throws -> [String] {
         guard !names.isEmpty else { throw APIError.missing(field) }
         guard names.count <= maximumTargets else {
-            throw APIError.invalid(field, "\"\(field)\" may name \(maximumTargets)", code: "too_many")
+            throw APIError.invalid(field, "\"\(field)\" must have at most \(maximumTargets) entries", code: "too_many")
         }
         for (index, name) in names.enumerated() where !(1...255).contains(name.unicodeScalars.count) {
-            throw APIError.invalid("\(field)[\(index)]", "it has 1 to 255 characters")
+            throw APIError.invalid("\(field)[\(index)]", "must have 1 to 255 characters")
         }
         return names.distinct
     }
 }
 
 extension [String] {
-    /// Each once, scalar by scalar, in their order.
+    /// The distinct strings in order, compared by UTF-8 bytes.
     var distinct: [String] {
-        var known: Set<[UInt8]> = []
-        return filter { known.insert(Array<UInt8>($0.utf8)).inserted }
+        var seen: Set<[UInt8]> = []
+        return filter { seen.insert(Array<UInt8>($0.utf8)).inserted }
     }
 }

@@ -4,17 +4,14 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Takes what other services have to tell people: on disk before it is acknowledged, and each once.
+/// Stores notifications from other services, each once, before push acknowledges them.
 struct Intake: Sendable {
-    /// A request's id, in bytes.
     private static let maximumID = 200
-    /// Bytes of a message's key and arguments, encoded.
+    /// In bytes, of a message's encoded key and arguments.
     private static let maximumMessage = 4_096
-    /// The reason of a `withheld`, in bytes.
     private static let maximumReason = 64
 
     let database: PostgresPool
-    /// Rung when something was written.
     let wakeSignal: WakeSignal
     let texts: PushTexts
     let now: @Sendable () -> Date
@@ -31,34 +28,36 @@ struct Intake: Sendable {
         self.now = now
     }
 
-    /// What of a service's is refused is a fault of ours, which would keep all behind it: only what cannot be kept is.
+    /// Stores notifications from a service.
+    ///
+    /// A rejected request blocks all later notifications of the service, so push rejects only what it cannot store.
     func accept(_ requests: [NotificationRequest]) async throws -> NotificationsAccepted {
         guard requests.count <= PushClient.maximumNotifications else {
             throw APIError.invalid(
                 "notifications",
-                "at most \(PushClient.maximumNotifications) at a time",
+                "must have at most \(PushClient.maximumNotifications) notifications",
                 code: "too_many"
             )
         }
         let now = now()
-        var known: Set<[UInt8]> = []
+        var seen: Set<[UInt8]> = []
         var new: [NewNotification] = []
         for (index, request) in requests.enumerated() {
             try Self.check(request, at: "notifications[\(index)]")
             let key = Array(request.applicationId.utf8) + [0] + Array(request.id.utf8)
-            if known.insert(key).inserted { new.append(try NewNotification(request, texts, at: now)) }
+            if seen.insert(key).inserted { new.append(try NewNotification(request, texts, at: now)) }
         }
-        let taken = try await write(new)
-        return NotificationsAccepted(taken: taken, known: requests.count - taken)
+        let newCount = try await write(new)
+        return NotificationsAccepted(taken: newCount, known: requests.count - newCount)
     }
 
-    /// Writes notifications that are checked, no two of the same id; returns how many were new.
+    /// Stores validated notifications with distinct ids; returns the number of new ones.
     func write(_ new: [NewNotification]) async throws -> Int {
         guard !new.isEmpty else { return 0 }
-        let taken = try await NotificationStore(db: database).insert(new)
-        for notification in new.prefix(taken) { count(notification.kind) }
-        if taken > 0 { wakeSignal.wake() }
-        return taken
+        let newCount = try await NotificationStore(db: database).insert(new)
+        for notification in new.prefix(newCount) { count(notification.kind) }
+        if newCount > 0 { wakeSignal.wake() }
+        return newCount
     }
 
     func count(_ kind: NotificationKind) { counters[kind]?.increment() }
@@ -66,31 +65,31 @@ struct Intake: Sendable {
     private static func check(_ request: NotificationRequest, at path: String) throws {
         guard !request.id.isEmpty else { throw APIError.missing("\(path).id") }
         guard request.id.utf8.count <= maximumID else {
-            throw APIError.invalid("\(path).id", "an id may have \(maximumID) bytes", code: "too_long")
+            throw APIError.invalid("\(path).id", "must have at most \(maximumID) bytes", code: "too_long")
         }
         guard !request.applicationId.isEmpty else { throw APIError.missing("\(path).applicationId") }
         guard request.recipients.count <= NotificationRequest.maximumRecipients else {
             throw APIError.invalid(
                 "\(path).recipients",
-                "a notification may name \(NotificationRequest.maximumRecipients) people",
+                "must have at most \(NotificationRequest.maximumRecipients) users",
                 code: "too_many"
             )
         }
         for (field, message) in [("titleMessage", request.titleMessage), ("bodyMessage", request.bodyMessage)] {
             guard let message, try message.encoded.utf8.count > maximumMessage else { continue }
-            let limit = "a message may have \(maximumMessage) bytes with its arguments"
+            let limit = "must have at most \(maximumMessage) bytes with its arguments"
             throw APIError.invalid("\(path).\(field)", limit, code: "too_long")
         }
         let withheld = request.withheld ?? []
         guard withheld.reduce(0, { $0 + $1.userIds.count }) <= NotificationRequest.maximumRecipients else {
             throw APIError.invalid(
                 "\(path).withheld",
-                "\"withheld\" may have \(NotificationRequest.maximumRecipients) users",
+                "must have at most \(NotificationRequest.maximumRecipients) users",
                 code: "too_many"
             )
         }
         guard withheld.allSatisfy({ 1...maximumReason ~= $0.reason.utf8.count }) else {
-            throw APIError.invalid("\(path).withheld", "a reason must have 1 to \(maximumReason) bytes")
+            throw APIError.invalid("\(path).withheld", "each reason must have 1 to \(maximumReason) bytes")
         }
         switch request.data {
         case nil, .null, .object: break
@@ -130,7 +129,7 @@ extension NewNotification {
             mentions: Array((request.mentions ?? []).prefix(NotificationRequest.maximumRecipients)),
             withheld: request.withheld ?? []
         )
-        // A newer release of the sender may use a key that this one does not know.
+        // A newer release of the sender may use a key that this release does not have.
         if let message = request.titleMessage, let text = texts.text(message) {
             (title, titleMessage) = (text, message)
         }

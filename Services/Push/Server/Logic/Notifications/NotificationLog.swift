@@ -4,7 +4,6 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// What was sent to somebody or held back, and why.
 struct NotificationLog: Sendable {
     let database: PostgresPool
     let cursors: CursorSigner

@@ -4,7 +4,7 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// What applications' servers and administrators have to say, and what becomes of it.
+/// Sends, shows and cancels the notifications of applications' servers and administrators.
 struct Notifications: Sendable {
     let database: PostgresPool
     let intake: Intake
@@ -13,7 +13,7 @@ struct Notifications: Sendable {
     func send(_ draft: NotificationDraft, as application: String) async throws -> NotificationReport {
         let new = try notification(draft, of: application)
         _ = try await intake.write([new])
-        // Read where it was written: the shared reads may lag behind on a replica.
+        // The report comes from the primary, because `database.reads` may be a replica that lags behind.
         return try await report(new.id, of: application, on: database)
     }
 
@@ -21,14 +21,14 @@ struct Notifications: Sendable {
         try await report(id, of: application, on: database.reads)
     }
 
-    /// Takes back what has not reached a push service yet.
+    /// Cancels the part of a notification that has not reached a provider yet.
     ///
-    /// - Throws: `conflict` where all of it has.
+    /// - Throws: `already_sent` if nothing is pending.
     func cancel(_ id: String, of application: String) async throws -> NotificationReport {
         try await database.transaction { db in
             let store = NotificationStore(db: db)
             guard try await report(id, of: application, on: db).state != .done else {
-                throw APIError(.conflict, "already_sent", "there is nothing left of it to take back")
+                throw APIError(.conflict, "already_sent", "the notification is already sent")
             }
             try await store.cancel(id, of: application, at: now())
             try await store.dropFanout(id, of: application)

@@ -5,9 +5,7 @@ import PushProviders
 import ServiceHost
 import Wire
 
-/// The texts of notifications in all languages.
 struct PushTexts: Sendable {
-    /// The built-in catalogues by their languages.
     static let embedded: [String: [UInt8]] = [
         "de": PackageResources.de_json, "en": PackageResources.en_json, "es": PackageResources.es_json,
         "fr": PackageResources.fr_json, "ja": PackageResources.ja_json, "pt": PackageResources.pt_json,
@@ -17,7 +15,7 @@ struct PushTexts: Sendable {
 
     /// Loads the embedded catalogues and those in `folder`/push.
     ///
-    /// - Throws: `SettingError` for `MESSAGES_PATH` where a file cannot be used.
+    /// - Throws: `SettingError` for `MESSAGES_PATH` if a file is invalid.
     init(folder: String? = nil) throws {
         do {
             catalogues = try MessageCatalogues(
@@ -26,22 +24,23 @@ struct PushTexts: Sendable {
                 service: PushService.name
             )
         } catch {
-            throw SettingError("MESSAGES_PATH", "holds a file that cannot be used: \(error)")
+            throw SettingError("MESSAGES_PATH", "contains an invalid file: \(error)")
         }
     }
 
-    /// Returns the language for a device: its own if there are texts in it, else its user's, else English.
+    /// Returns the device's language if there are texts in it, else the user's, else English.
     func language(device: String?, user: String?) -> LanguageTag {
         catalogues.match([device, user].compactMap { $0.flatMap { LanguageTag($0) } })
     }
 
-    /// Returns a text; nil for a key that this release does not know.
+    /// Returns a text; nil for a key that this release does not have.
     func text(_ text: NotificationText, in language: LanguageTag = .english) -> String? {
         guard catalogues.keys.contains(text.key) else { return nil }
         return catalogues.text(text.key, text.messageArguments, in: language)
     }
 
-    /// Returns what a device finds its own translation by; nil for a key that this release does not know.
+    /// Returns the key and arguments with which an app translates a text; nil for a key that this release does not
+    /// have.
     func localization(of text: NotificationText, in language: LanguageTag) -> PushMessage.Localization? {
         catalogues.localizedKey(text.key, text.messageArguments, in: language).map {
             PushMessage.Localization(key: $0.key, arguments: $0.arguments)
@@ -62,12 +61,10 @@ extension NotificationText {
 }
 
 extension NotificationText {
-    /// As the table `notifications` keeps it.
     var encoded: String {
         get throws { String(decoding: try WireJSON.encoder().encode(self), as: UTF8.self) }
     }
 
-    /// Nil for nothing.
     init?(encoded text: String?) throws {
         guard let text else { return nil }
         self = try WireJSON.decoder().decode(NotificationText.self, from: Data(text.utf8))

@@ -4,15 +4,15 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Shows somebody, on the devices that he has, that he has signed in on another: if it was not he, he should know.
+/// Notifies a user, on the other devices, of a sign-in on a new device, so that the user can detect a stolen password.
 struct SignInNotices: Sendable {
-    /// A sign-in of long ago is no news, in seconds.
+    /// In seconds; older sign-ins cause no notification.
     private static let lifetime: TimeInterval = 86_400
 
     let intake: Intake
     let now: @Sendable () -> Date
 
-    /// Writes it down in the transaction that notes the event; nobody can turn it off.
+    /// Stores the notification, which users cannot turn off, in the transaction that records the event.
     func accept(_ noticed: NewDeviceSignIn, in db: PostgresTransaction) async throws {
         let now = now()
         guard now.timeIntervalSince(noticed.at) < Self.lifetime else { return }
@@ -29,7 +29,7 @@ struct SignInNotices: Sendable {
             ?? NotificationText("device.body")
         let recipient = NotificationRequest.Recipient(
             userId: noticed.userId,
-            // Known by the one or the other, where it has registered by now.
+            // The new device may have registered already, under either id.
             exceptDeviceIds: [noticed.sessionId] + (noticed.deviceId.map { [$0] } ?? [])
         )
         return NewNotification(

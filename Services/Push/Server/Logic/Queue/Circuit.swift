@@ -1,44 +1,40 @@
 import Foundation
 
-/// Whether anything is sent in a lane just now.
+/// The circuit breaker of a provider queue.
 ///
-/// It is in the database, so that all instances hold back together, and only one of them tries whether it is well again.
+/// The state is in the database, so that all instances pause together and only one instance probes.
 struct Circuit: Hashable, Sendable {
     var isOpen = false
     var reason: String?
-    /// In a row, of any instance.
+    /// Consecutive failures in all instances.
     var failures = 0
-    /// How often it was opened since it last was well.
+    /// The number of times that it opened since the provider last worked.
     var openings = 0
     var openedAt: Date?
     var retryAt: Date?
-    /// Until then somebody tries with one.
     var probeUntil: Date?
     var resumedAt: Date?
 
-    /// What a push service's answers to a batch say about it.
     struct StatusCounts: Sendable {
-        /// It took something, or said what is wrong with it: it is there.
+        /// Replies that show that the provider works: it accepted or rejected a notification.
         var responded = 0
-        /// It is overloaded, broken, or not there.
+        /// Replies or failures that show that the provider is overloaded, broken or unreachable.
         var busy = 0
-        /// It does not take our credentials.
         var isMisconfigured = false
-        /// Seconds, as it asked for.
+        /// In seconds, as the provider requested.
         var retryAfter: TimeInterval?
         var reason: String?
     }
 
-    /// So many failures in a row and nothing else open it.
     static let threshold = 8
-    /// How long an instance has for a trial, in seconds.
+    /// The seconds that an instance has for a probe.
     static let probe: TimeInterval = 20
     private static let minimumPause: TimeInterval = 2
     private static let maximumPause: TimeInterval = 60
-    /// The longest that a push service may ask to be left alone for.
+    /// The maximum pause in seconds that a provider can request.
     private static let maximumRequestedDelay: TimeInterval = 3_600
 
-    /// As it is after a batch of answers; `jitter`, 0..<1, keeps instances and lanes from coming back at one moment.
+    /// Returns the state after a batch of replies; `jitter`, 0..<1, spreads the retries of instances and queues.
     func after(_ statusCounts: StatusCounts, at now: Date, jitter: Double) -> Circuit {
         var next = self
         if statusCounts.isMisconfigured {
@@ -51,7 +47,7 @@ struct Circuit: Hashable, Sendable {
                 statusCounts.reason
             )
         } else if statusCounts.responded > 0 {
-            // What was on its way when it was opened says nothing.
+            // A reply to a notification sent before the circuit opened does not close it.
             guard !isOpen || isProbing(at: now) else { return self }
             if isOpen {
                 next = Circuit()
@@ -69,12 +65,12 @@ struct Circuit: Hashable, Sendable {
         return next
     }
 
-    /// Whether it is time to try with one.
+    /// Returns whether an instance may send one notification as a probe.
     func canProbe(at now: Date) -> Bool {
         isOpen && retryAt.map { $0 <= now } ?? true && !isProbing(at: now)
     }
 
-    /// How many may be on their way at once: few after it was broken, twice as many each second.
+    /// Returns how many notifications may be in flight: 4 after the circuit closes, doubled each second up to `limit`.
     func quota(of limit: Int, at now: Date) -> Int {
         guard !isOpen else { return 0 }
         guard let resumedAt else { return limit }
@@ -82,7 +78,6 @@ struct Circuit: Hashable, Sendable {
         return seconds >= 16 ? limit : min(limit, 4 << seconds)
     }
 
-    /// Whether there is nothing to remember of it.
     func isHealthy(at now: Date) -> Bool {
         !isOpen && failures == 0 && resumedAt.map { now.timeIntervalSince($0) > 60 } ?? true
     }

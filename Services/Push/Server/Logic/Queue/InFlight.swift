@@ -1,7 +1,7 @@
 import Foundation
 import Locks
 
-/// What this instance has claimed and not settled yet: being sent, or answered and not written down.
+/// The notifications that this instance has claimed and whose results are not in the database yet.
 final class InFlight: Sendable {
     private struct State {
         var claimed: [ProviderQueue.Entry: (claimed: ClaimedEntry, leasedAt: Date)] = [:]
@@ -13,12 +13,11 @@ final class InFlight: Sendable {
 
     var count: Int { state.withLock { $0.claimed.count } }
 
-    /// Those whose push service has not answered yet.
     var awaitingResponse: Int { state.withLock { $0.claimed.count - $0.completed.count } }
 
     func count(in queue: ProviderQueue) -> Int { state.withLock { $0.queues[queue] ?? 0 } }
 
-    /// False: this instance has it already, and its lease ended meanwhile.
+    /// Returns false if this instance still processes the entry, whose lease ended meanwhile.
     func begin(_ claimed: ClaimedEntry, at now: Date) -> Bool {
         state.withLock { state in
             guard state.claimed[claimed.entry] == nil else { return false }
@@ -32,7 +31,6 @@ final class InFlight: Sendable {
         state.withLock { $0.completed.append(result) }
     }
 
-    /// What was answered and is to be written down, at most so many.
     func takeCompleted(_ limit: Int) -> [SendResult] {
         state.withLock { state in
             let batch = Array(state.completed.prefix(limit))
@@ -41,7 +39,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// It could not be written down.
+    /// Puts back results that could not be stored.
     func restore(_ batch: [SendResult]) {
         state.withLock { $0.completed = batch + $0.completed }
     }
@@ -56,7 +54,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// Those whose lease was taken before that and is to be renewed; from now on it counts from `now`.
+    /// Returns the entries leased before `date`, and sets the start of their lease to `now`.
     func leasesToRenew(leasedBefore date: Date, at now: Date) -> [ProviderQueue.Entry] {
         state.withLock { state in
             let entries = state.claimed.filter { $0.value.leasedAt < date }.map(\.key)

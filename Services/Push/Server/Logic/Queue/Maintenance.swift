@@ -6,10 +6,9 @@ import PushAPI
 import ServiceHost
 import ServiceLifecycle
 
-/// Keeps what is written down of notifications from growing without end, and counts what waits.
 struct Maintenance: Sendable {
     private static let batch = 5_000
-    /// How long what counts for the cooldown is kept beyond it, in seconds.
+    /// The seconds for which rows of `cooldowns` are kept beyond the cooldown.
     private static let cooldownMargin: TimeInterval = 86_400
 
     let database: PostgresPool
@@ -45,7 +44,7 @@ struct Maintenance: Sendable {
         ]
     }
 
-    /// What waited until it was of no use leaves the queue for the log, also where nothing can be sent.
+    /// Moves expired notifications from the queue to the log, also while a circuit is open.
     func expire() async throws {
         try await repeatInBatches {
             let count = try await QueueStore(db: database).expire(at: now(), limit: Self.batch)
@@ -84,7 +83,7 @@ struct Maintenance: Sendable {
         failures.record(try await FailureStore(db: database).count())
     }
 
-    /// A batch at a time, so that nobody waits for long.
+    /// Deletes in batches, so that no other transaction waits long.
     private func repeatInBatches(_ step: () async throws -> Int) async throws {
         while try await step() == Self.batch {}
     }

@@ -7,13 +7,14 @@ import ServiceHost
 import ServiceLifecycle
 import Wire
 
-/// Sends what is in the queue: claims it, hands it to the push services, and writes down what they say.
+/// Claims notifications from the queue, sends them to the providers, and stores the results.
 ///
-/// Several instances share a queue. Each holds what it claimed by a lease, which it renews while it lives; what it did not
-/// live to write down is claimed again after that, and so is sent at least once, and twice only where the end came between
-/// a push service's answer and the note of it. No answer is waited for by what is for another device.
+/// Several instances share the queue. Each holds its claims by a lease, which it renews while it runs. After a crash,
+/// another instance claims the rows again. Each notification is therefore sent at least once; it is sent twice only if
+/// the instance crashes between the provider's reply and storing the result. A slow device does not delay other
+/// devices.
 final class NotificationSender: Service {
-    /// How long a claim holds, in seconds, unless it is renewed.
+    /// The seconds until a claim ends unless it is renewed.
     static let lease: TimeInterval = 20
     private static let batch = 500
     private static let queues = 1_000
@@ -29,7 +30,6 @@ final class NotificationSender: Service {
     private let random: @Sendable () -> Double
     private let metrics: SenderMetrics
     let inFlight = InFlight()
-    /// Rung where there may be something to claim.
     let wakeSignal = WakeSignal()
     private let resultSignal = WakeSignal()
     private let scan = QueueScan()
@@ -57,20 +57,20 @@ final class NotificationSender: Service {
         claims = ClaimStore(database: database, texts: texts)
     }
 
-    /// Until it is told to stop; then what is under way is still answered and written down.
+    /// Runs until shutdown, then waits for pending replies and stores their results.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.writeResultsUntilShutdown() }
             group.addTask { await self.renewLeasesUntilShutdown() }
-            await wakeSignal.runUntilShutdown(logger, "nothing can be claimed") { try await self.claim() }
+            await wakeSignal.runUntilShutdown(logger, "claiming notifications failed") { try await self.claim() }
             resultSignal.wake()
             await group.waitForAll()
         }
     }
 
-    /// Claims what is due and has it sent; returns how many there were.
+    /// Claims due notifications and starts sending them; returns the number of claimed rows.
     ///
-    /// A row that cannot be read delays no other.
+    /// An unreadable row does not delay the others.
     func claim() async throws -> Int {
         let now = now()
         let quotas = try await quotas(at: now)
@@ -82,8 +82,11 @@ final class NotificationSender: Service {
             cooldown: settings.cooldown
         )
         var attempted: Set<ProviderQueue> = []
-        for one in claimed where inFlight.begin(one, at: now) && begin(one, at: now) { attempted.insert(one.queue) }
-        // What ends without being sent says nothing of the push service: the next may be tried with at once.
+        for entry in claimed where inFlight.begin(entry, at: now) && begin(entry, at: now) {
+            attempted.insert(entry.queue)
+        }
+        // A notification that ends without being sent says nothing about the provider, so the next probe may start
+        // immediately.
         for quota in quotas where quota.isProbe && !attempted.contains(quota.queue) {
             try await CircuitStore(db: database).cancelProbe(quota.queue)
         }
@@ -91,9 +94,9 @@ final class NotificationSender: Service {
         return claimed.count + unreadable.count
     }
 
-    /// How many more each lane takes: none while its circuit is open, but one to try with when its time has come.
+    /// Returns how many notifications each queue may claim: none while its circuit is open, one for a probe.
     ///
-    /// Where few would be, they are waited for, so that claims are not for one row each.
+    /// A queue with little free capacity is skipped, so that a claim is worth its statement.
     private func quotas(at now: Date) async throws -> [ClaimQuota] {
         let queues = try await claims.queues(before: scan.last, limit: Self.queues)
         scan.last = queues.count == Self.queues ? queues.last?.queue : nil
@@ -118,14 +121,14 @@ final class NotificationSender: Service {
         return quotas
     }
 
-    /// False: it ends without being sent.
+    /// Starts sending; returns false if the notification ends without being sent.
     private func begin(_ claimed: ClaimedEntry, at now: Date) -> Bool {
         if let decision = retryPolicy.decision(before: claimed, now: now) {
             record(SendResult(claimed: claimed, decision: decision))
             return false
         }
         if claimed.isResend { metrics.recordResend() }
-        // Detached: it outlives the claim, and a shutdown waits for it.
+        // Detached, because it outlives the claim; a shutdown waits for it.
         Task.detached { await self.send(claimed) }
         return true
     }
@@ -148,7 +151,7 @@ final class NotificationSender: Service {
             }
             return await provider.send(claimed.message, to: device.target)
         } catch {
-            logger.warning("a push service's credentials are not known", metadata: ["error": "\(error)"])
+            logger.warning("push credentials are unavailable", metadata: ["error": "\(error)"])
             return PushReply(.providerBusy, reason: "credentials_unavailable")
         }
     }
@@ -158,13 +161,12 @@ final class NotificationSender: Service {
         resultSignal.wake()
     }
 
-    /// Writes down what was answered, as it comes; under load much at a time.
     private func writeResultsUntilShutdown() async {
         while true {
             do {
                 if try await writeResults() > 0 { continue }
             } catch {
-                logger.warning("what was sent is not written down", metadata: ["error": "\(error)"])
+                logger.warning("storing send results failed", metadata: ["error": "\(error)"])
                 try? await Task.sleep(for: .milliseconds(500))
             }
             if Task.isCancelled || (Task.isShuttingDownGracefully && inFlight.count == 0) { return }
@@ -172,7 +174,6 @@ final class NotificationSender: Service {
         }
     }
 
-    /// Writes down what was answered so far; returns how many there were.
     func writeResults() async throws -> Int {
         let batch = inFlight.takeCompleted(1_000)
         guard !batch.isEmpty else { return 0 }
@@ -183,7 +184,7 @@ final class NotificationSender: Service {
                 inFlight.restore(batch)
                 throw error
             }
-            logger.notice("results are written one by one", metadata: ["error": "\(error)"])
+            logger.notice("storing send results failed, storing them singly", metadata: ["error": "\(error)"])
             try await writeOneByOne(batch)
         }
         inFlight.finish(batch)
@@ -195,7 +196,7 @@ final class NotificationSender: Service {
         let opened = try await ResultWriter(database: database, random: random).write(batch, at: now())
         for queue in opened {
             logger.error(
-                "nothing is sent to a push service for a while",
+                "circuit of a push provider opened",
                 metadata: [
                     "provider": "\(queue.queue.kind.rawValue)", "application": "\(queue.queue.application)",
                     "reason": "\(queue.circuit.reason ?? "")",
@@ -204,7 +205,9 @@ final class NotificationSender: Service {
         }
     }
 
-    /// Writes each result by itself; the row of a result that the database refuses is retried later, and set aside.
+    /// Stores each result separately.
+    ///
+    /// A result that the database rejects is set aside, and its row is retried later.
     private func writeOneByOne(_ batch: [SendResult]) async throws {
         for (index, result) in batch.enumerated() {
             do {
@@ -214,7 +217,7 @@ final class NotificationSender: Service {
                     let entry = result.claimed.entry
                     let key = [entry.user.application, entry.user.user, "\(entry.id)"]
                     guard let failed = FailedRow(key, error) else { throw error }
-                    // Each retry sends the notification again, so there are as few as for a row that breaks a rule.
+                    // Each retry sends the notification again, so it gets as few retries as an unreadable row.
                     try await setAside.failed([FailedRow(key, .unreadable, detail: failed.detail)], of: .queued)
                 }
             } catch {
@@ -230,14 +233,13 @@ final class NotificationSender: Service {
             do {
                 try await renewLeases()
             } catch {
-                logger.warning("claims are not renewed", metadata: ["error": "\(error)"])
+                logger.warning("renewing leases failed", metadata: ["error": "\(error)"])
             }
             let pause = Task.isShuttingDownGracefully ? Duration.milliseconds(200) : Self.renewInterval
             await cancelWhenGracefulShutdown { try? await Task.sleep(for: pause) }
         }
     }
 
-    /// Keeps what is under way for longer.
     func renewLeases() async throws {
         let now = now()
         let entries = inFlight.leasesToRenew(leasedBefore: now.addingTimeInterval(-Self.lease / 4), at: now)

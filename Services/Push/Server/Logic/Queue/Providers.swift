@@ -3,13 +3,11 @@ import Logging
 import PushProviders
 import ServiceLifecycle
 
-/// Whom a push service knows a sender by.
 enum ProviderCredentials: Hashable, Sendable {
-    /// A key of an Apple developer account, PEM.
+    /// The signing key of an Apple developer account, in PEM.
     case apns(key: String, keyID: String, teamID: String, topic: String)
-    /// The JSON of a service account of Google's.
     case fcm(serviceAccount: String)
-    /// A P-256 private key, 32 bytes in base64url; `mailto:` or `https:`.
+    /// A P-256 private key, 32 bytes in base64url, and a contact, `mailto:` or `https:`.
     case vapid(privateKey: String, subject: String)
 
     var kind: ProviderKind {
@@ -21,13 +19,13 @@ enum ProviderCredentials: Hashable, Sendable {
     }
 }
 
-/// The push services' clients, one for each credentials: an application's own, or else the deployment's.
+/// The providers' clients, one for each set of credentials: the application's own, or else the deployment's.
 actor Providers: ProviderDirectory, Service {
     typealias Credentials = [ProviderKind: ProviderCredentials]
 
-    /// How long an application's credentials are known before they are asked for again, in seconds.
+    /// The seconds after which an application's credentials are fetched again.
     private static let cacheLifetime: TimeInterval = 60
-    /// How long a client is kept that nobody asks for.
+    /// The seconds after which an unused client is closed.
     private static let idle: TimeInterval = 900
 
     private struct CachedCredentials {
@@ -48,14 +46,8 @@ actor Providers: ProviderDirectory, Service {
     private var cached: [String: CachedCredentials] = [:]
     private var pendingFetches: [String: Task<Credentials, any Error>] = [:]
     private var clients: [ProviderCredentials: Client] = [:]
-    private var lastSweep = Date.distantPast
+    private var lastIdleCheck = Date.distantPast
 
-    /// - Parameters:
-    ///   - own: the deployment's, for every application that has none.
-    ///   - ask: what an application has.
-    ///   - make: opens a client; throws for credentials that cannot be used.
-    ///   - logger: hears of such credentials.
-    ///   - now: the time, for how long what is known is.
     init(
         own: Credentials,
         fetch: @escaping @Sendable (_ application: String) async throws -> Credentials,
@@ -83,7 +75,7 @@ actor Providers: ProviderDirectory, Service {
             provider = try makeClient(credentials)
         } catch {
             logger.error(
-                "the credentials for a push service cannot be used",
+                "push credentials are unusable",
                 metadata: ["application": "\(application)", "provider": "\(kind.rawValue)", "error": "\(error)"]
             )
             provider = UnusableProvider()
@@ -92,20 +84,20 @@ actor Providers: ProviderDirectory, Service {
         return provider
     }
 
-    /// What browsers subscribe with to be notified by an application; nil where nobody could.
+    /// Returns the key with which browsers subscribe to an application's notifications; nil without VAPID credentials.
     func applicationServerKey(of application: String) async throws -> String? {
         let cached = try await credentials(of: application)[.web] ?? own[.web]
         guard case .vapid(let privateKey, _) = cached else { return nil }
-        // Silence: a key that cannot be used is in the log as soon as something is sent.
+        // An unusable key is logged at the first send.
         return try? VAPIDKey(privateKey).publicKey
     }
 
-    /// Those known a short while ago; older ones too while nobody can be asked.
+    /// Returns the cached credentials for 60 s, and also while fetching them fails.
     private func credentials(of application: String) async throws -> Credentials {
         let cached = cached[application]
         if let cached, now() < cached.until { return cached.credentials }
         do {
-            let credentials = try await pendingFetch(about: application)
+            let credentials = try await fetchOnce(for: application)
             self.cached[application] = CachedCredentials(
                 credentials: credentials,
                 until: now().addingTimeInterval(Self.cacheLifetime)
@@ -118,19 +110,18 @@ actor Providers: ProviderDirectory, Service {
         }
     }
 
-    /// One question at a time about an application, however many wait for its answer.
-    private func pendingFetch(about application: String) async throws -> Credentials {
-        if let asked = pendingFetches[application] { return try await asked.value }
+    /// Runs one fetch per application at a time; concurrent callers share its result.
+    private func fetchOnce(for application: String) async throws -> Credentials {
+        if let pendingFetch = pendingFetches[application] { return try await pendingFetch.value }
         let pendingFetch = Task { [fetch] in try await fetch(application) }
         pendingFetches[application] = pendingFetch
         defer { pendingFetches[application] = nil }
         return try await pendingFetch.value
     }
 
-    /// Closes clients whose credentials have been changed, or whose application has nothing to say any more.
     private func closeIdleClients(at now: Date) async {
-        guard now.timeIntervalSince(lastSweep) > 60 else { return }
-        lastSweep = now
+        guard now.timeIntervalSince(lastIdleCheck) > 60 else { return }
+        lastIdleCheck = now
         let idle = clients.filter { now.timeIntervalSince($0.value.usedAt) > Self.idle }
         for (credentials, client) in idle {
             clients[credentials] = nil
@@ -139,7 +130,7 @@ actor Providers: ProviderDirectory, Service {
     }
 
     nonisolated func run() async {
-        // Cancelled without grace is a shutdown too.
+        // Cancellation without a graceful shutdown ends the service too.
         try? await gracefulShutdown()
         await shutdown()
     }
@@ -151,7 +142,7 @@ actor Providers: ProviderDirectory, Service {
     }
 }
 
-/// In the place of a client whose credentials cannot be used: everything waits until they are others.
+/// A stand-in for a client with unusable credentials; the queue waits until they are replaced.
 private struct UnusableProvider: PushProvider {
     func send(_ message: PushMessage, to target: PushTarget) async -> PushReply {
         PushReply(.misconfigured, reason: "unusable_credentials")

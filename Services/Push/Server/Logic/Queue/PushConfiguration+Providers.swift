@@ -6,7 +6,6 @@ import ServiceHost
 import Wire
 
 extension PushConfiguration {
-    /// The deployment's own credentials.
     var credentials: Providers.Credentials {
         let own: [ProviderCredentials?] = [
             apns.map { .apns(key: $0.key, keyID: $0.keyID, teamID: $0.teamID, topic: $0.topic) },
@@ -16,9 +15,7 @@ extension PushConfiguration {
         return Dictionary(uniqueKeysWithValues: own.compactMap(\.self).map { ($0.kind, $0) })
     }
 
-    /// Opens a client.
-    ///
-    /// - Throws: for credentials that cannot be used.
+    /// - Throws: `PushCredentialsError` for unusable credentials.
     func client(_ credentials: ProviderCredentials) throws -> any PushProvider {
         switch credentials {
         case .apns(let key, let keyID, let teamID, let topic):
@@ -50,7 +47,6 @@ extension PushConfiguration {
 }
 
 extension ProviderCredentials {
-    /// Those that an application has brought.
     static func all(_ credentials: PushCredentials) -> Providers.Credentials {
         let own: [ProviderCredentials?] = [
             credentials.apns.map { .apns(key: $0.key, keyID: $0.keyId, teamID: $0.teamId, topic: $0.topic) },

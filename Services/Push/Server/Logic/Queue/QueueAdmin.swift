@@ -3,12 +3,11 @@ import Postgres
 import PushAPI
 import Wire
 
-/// What the operator sees of the queue, and does about what could not be sent.
+/// The operator's report of the queue, and the handling of failed notifications.
 struct QueueAdmin: Sendable {
     private static let batch = 5_000
 
     let database: PostgresPool
-    /// Rung where something is in the queue again.
     let wakeSignal: WakeSignal
     let now: @Sendable () -> Date
 
@@ -39,13 +38,12 @@ struct QueueAdmin: Sendable {
         )
     }
 
-    /// A batch at a time, until there are no more.
     private func all(
         _ selection: PushFailureSelection,
         _ change: (PushFailureSelection) async throws -> Int
     ) async throws -> Int {
-        let isAnything = selection.ids != nil || selection.applicationId != nil || selection.reason != nil
-        guard isAnything || selection.all == true else { throw APIError.missing("ids") }
+        let hasFilter = selection.ids != nil || selection.applicationId != nil || selection.reason != nil
+        guard hasFilter || selection.all == true else { throw APIError.missing("ids") }
         var (count, last) = (0, Self.batch)
         while last == Self.batch {
             last = try await change(selection)

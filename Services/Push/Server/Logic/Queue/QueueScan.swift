@@ -1,6 +1,6 @@
 import Locks
 
-/// Where a look at all lanes goes on, when there are too many for one.
+/// The position of a scan over all queues, which continues in the next claim if there are too many for one.
 final class QueueScan: Sendable {
     private let state = Lock<ProviderQueue?>(nil)
 
@@ -10,10 +10,9 @@ final class QueueScan: Sendable {
     }
 }
 
-/// How much of a lane may be claimed.
 struct ClaimQuota: Sendable {
     let queue: ProviderQueue
     let quota: Int
-    /// Whether it is to see if the push service is well again.
+    /// Whether the notification tests if the provider works again.
     let isProbe: Bool
 }

@@ -2,15 +2,14 @@ import Foundation
 import Postgres
 import PushAPI
 
-/// Writes down what came of a batch, all of it in one transaction.
 struct ResultWriter: Sendable {
     let database: PostgresPool
     let random: @Sendable () -> Double
 
-    /// Returns the lanes in which nothing is sent from now on.
+    /// Stores the results; returns the queues whose circuit opened.
     func write(_ batch: [SendResult], at now: Date) async throws -> [(queue: ProviderQueue, circuit: Circuit)] {
         let sorted = GroupedResults(batch)
-        // Drawn once: a transaction may be run again, and must do the same.
+        // Chosen outside the transaction, which may be retried and must then do the same.
         let jitter = random()
         return try await database.transaction { db in
             try await BatchPlans.set(in: db)
@@ -23,7 +22,7 @@ struct ResultWriter: Sendable {
             try await store.requeue(entries: sorted.requeued)
             try await store.record(accepted: sorted.accepted, at: now)
             let opened = try await record(sorted.statusCounts, jitter: jitter, at: now, on: db)
-            try await NotificationStore(db: db).count(sent: sent, failed: failed)
+            try await NotificationStore(db: db).addCounts(sent: sent, failed: failed)
             return opened
         }
     }
@@ -36,17 +35,16 @@ struct ResultWriter: Sendable {
     ) async throws -> [(queue: ProviderQueue, circuit: Circuit)] {
         guard !statusCounts.isEmpty else { return [] }
         let store = CircuitStore(db: db)
-        let known = try await store.lock(Array(statusCounts.keys))
+        let circuits = try await store.lock(Array(statusCounts.keys))
         let changed = statusCounts.compactMap { queue, statusCounts -> (queue: ProviderQueue, circuit: Circuit)? in
-            let before = known[queue] ?? Circuit()
+            let before = circuits[queue] ?? Circuit()
             let after = before.after(statusCounts, at: now, jitter: jitter)
             return after == before ? nil : (queue, after)
         }
         try await store.save(changed)
-        return changed.filter { $0.circuit.isOpen && known[$0.queue]?.isOpen != true }
+        return changed.filter { $0.circuit.isOpen && circuits[$0.queue]?.isOpen != true }
     }
 
-    /// A batch by what is to be written.
     private struct GroupedResults: Sendable {
         var finished: [ResultStore<PostgresTransaction>.Finished] = []
         var requeued: [ResultStore<PostgresTransaction>.Requeued] = []
@@ -62,7 +60,7 @@ struct ResultWriter: Sendable {
                 if let device = result.claimed.device { add(result.decision.device, to: device) }
                 if let providerStatus = result.decision.providerStatus { add(providerStatus, result) }
             }
-            // In one order everywhere, so that two instances never wait for each other.
+            // All instances update devices in the same order, which prevents deadlocks.
             removed.sort { $0.device.key < $1.device.key }
             disabled.sort { $0.device.key < $1.device.key }
             moved.sort { $0.device.key < $1.device.key }
@@ -134,6 +132,6 @@ extension SendDecision.QueueAction {
 }
 
 extension String {
-    /// What a push service said, as a column takes it: of a bounded length and without NUL.
+    /// The provider's text without NUL characters, at most 200 scalars, for a column.
     fileprivate var storable: String { String(unicodeScalars.filter { $0 != "\0" }.prefix(200).map(Character.init)) }
 }

@@ -2,22 +2,20 @@ import Foundation
 import PushAPI
 import PushProviders
 
-/// What follows from a push service's answer: for the row in the queue, for the device, and for the lane.
+/// The consequences of a provider's reply for the queue's row, the device, and the provider's circuit.
 struct SendDecision: Sendable {
     enum QueueAction: Hashable, Sendable {
-        /// It leaves the queue for the log.
         case finish(NotificationRecord.Outcome, reason: String?, receipt: String?)
-        /// The same, and the operator can look at it and have it sent once more.
+        /// Moves the row to the log and to the failures, from which the operator can queue it again.
         case fail(reason: String?)
-        /// It is sent again then.
         case retry(Date, reason: String?, countsAttempt: Bool, otherEnvironment: Bool)
     }
 
     enum DeviceChange: Hashable, Sendable {
-        /// It is gone, unless it was registered later than that.
+        /// Removes the device, unless it registered after `registeredBy`.
         case remove(registeredBy: Date)
         case disable(String)
-        /// The token is good in this environment, and not in the one it was registered for.
+        /// Changes the platform: the token works in the other APNs environment.
         case move(DevicePlatform)
     }
 
@@ -29,21 +27,22 @@ struct SendDecision: Sendable {
 
     var queueAction: QueueAction
     var device: DeviceChange?
-    /// Nil: nothing was sent.
     var providerStatus: ProviderStatus?
 }
 
-/// What each answer of a push service leads to (reference/seeds-push-photo.md, section 2).
+/// The mapping from a provider's reply to a decision (reference/seeds-push-photo.md, section 2).
 struct SendRetryPolicy: Sendable {
-    /// Sent so often without success, a notification is a failure.
+    /// The number of attempts after which a notification is a failure.
     let maximumAttempts: Int
 
-    /// How often something is tried whose token was registered anew after it is said to be gone.
+    /// The attempts for a device that registered again after the time at which the provider lost its token.
     private static let staleTokenAttempts = 3
     private static let maximumDelay: TimeInterval = 600
     private static let maximumRequestedDelay: TimeInterval = 3_600
 
-    /// On what was sent at `sentAt`; `jitter`, 0..<1, keeps those that failed together from coming back together.
+    /// Returns the decision about a notification that was sent at `sentAt`.
+    ///
+    /// `jitter`, 0..<1, spreads the retries of notifications that failed together.
     func decision(
         on reply: PushReply,
         to claimed: ClaimedEntry,
@@ -120,7 +119,7 @@ struct SendRetryPolicy: Sendable {
         }
     }
 
-    /// What becomes of a row before anything is sent; nil where it is to be sent.
+    /// Returns the decision about a notification that must not be sent; nil if it can be sent.
     func decision(before claimed: ClaimedEntry, now: Date) -> SendDecision? {
         func finished(_ outcome: NotificationRecord.Outcome, _ reason: String?) -> SendDecision {
             SendDecision(queueAction: .finish(outcome, reason: reason, receipt: nil))
@@ -140,7 +139,7 @@ struct SendRetryPolicy: Sendable {
         )
     }
 
-    /// One second, then twice as long each time, ten minutes at most; somewhere in its upper half.
+    /// Returns 1 s, doubled with each attempt up to 600 s, reduced by up to half by `jitter`.
     private static func delay(after attempts: Int, jitter: Double) -> TimeInterval {
         let base = min(maximumDelay, Double(1 << min(max(attempts - 1, 0), 12)))
         return base * (0.5 + 0.5 * jitter)
@@ -152,7 +151,7 @@ struct SendRetryPolicy: Sendable {
 }
 
 extension DevicePlatform {
-    /// Where a token of Apple's may be good too.
+    /// The other APNs environment, in which the token may be valid.
     var otherEnvironment: DevicePlatform? {
         switch self {
         case .iosSandbox: .iosProduction

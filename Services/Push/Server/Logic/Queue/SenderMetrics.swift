@@ -1,7 +1,6 @@
 import Metrics
 import PushProviders
 
-/// What is counted of what is sent.
 struct SenderMetrics: Sendable {
     private static let outcomes = [
         "accepted", "unregistered", "wrong_environment", "wrong_app", "refused", "too_large", "target_busy",
@@ -38,7 +37,8 @@ struct SenderMetrics: Sendable {
         durations[kind]?.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// Something is sent whose first sending nobody lived to write down: it may arrive twice.
+    /// Counts a notification that is sent again because an earlier result was not stored; the device may receive it
+    /// twice.
     func recordResend() { resends.increment() }
 
     private static func name(of outcome: PushOutcome) -> String {

@@ -2,9 +2,9 @@ import Locks
 import Logging
 import ServiceLifecycle
 
-/// Wakes work that waits: at a ring, or when it has waited for long enough.
+/// Wakes a waiting worker, at a signal or after a timeout.
 ///
-/// A ring that nobody waits for is heard by the next who does, so that none is lost between a look and the wait.
+/// A signal without a waiter is kept for the next waiter, so that none is lost between a poll and the wait.
 final class WakeSignal: Sendable {
     private struct State {
         var isSet = false
@@ -25,7 +25,7 @@ final class WakeSignal: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns at once in a cancelled task.
+    /// Waits for a signal; returns immediately in a cancelled task.
     func wait(atMost pause: Duration) async {
         let timer = Task {
             do { try await Task.sleep(for: pause) } catch { return }
@@ -49,16 +49,14 @@ final class WakeSignal: Sendable {
         }
     }
 
-    /// Makes rounds until the service is told to stop: one after another while there is something to do, else one at each
-    /// ring, or when it was quiet for long enough to look.
+    /// Runs batches until shutdown: continuously while there is work, else at each signal or after 200 ms.
     ///
-    /// A round that has begun is finished. After one that failed there is a rest, so that a database that is down is not
-    /// asked all the time.
+    /// A running batch is completed. After an error the loop pauses for 1 s, which protects a database that is down.
     ///
     /// - Parameters:
-    ///   - logger: hears of failures.
-    ///   - failure: what it hears.
-    ///   - round: returns how much it did; 0 where there was nothing.
+    ///   - logger: receives the failures.
+    ///   - failure: the log message of a failure.
+    ///   - processBatch: returns the number of processed rows; 0 if there is no work.
     func runUntilShutdown(
         _ logger: Logger,
         _ failure: Logger.Message,
@@ -70,7 +68,7 @@ final class WakeSignal: Sendable {
                 await cancelWhenGracefulShutdown { await self.wait(atMost: Self.idleInterval) }
             } catch {
                 logger.warning(failure, metadata: ["error": "\(error)"])
-                // Cut short at shutdown, which the loop sees.
+                // Shutdown interrupts the sleep; the loop then ends.
                 await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.errorDelay) }
             }
         }

@@ -2,25 +2,24 @@ import Foundation
 import PushAPI
 import Wire
 
-/// Quiet hours as they are kept: minutes of the day in a time zone.
+/// Quiet hours in the database: minutes of the day in a time zone.
 struct QuietWindow: Hashable, Sendable {
     let start: Int
     let end: Int
     let timeZone: String
 
-    /// A window that is known to be one.
     init(start: Int, end: Int, timeZone: String) {
         self.start = start
         self.end = end
         self.timeZone = timeZone
     }
 
-    /// - Throws: a 400 that names the field below `quietHours`.
+    /// - Throws: a 400 error that names the field below `quietHours`.
     init(_ hours: QuietHours) throws {
         start = try Self.minute(hours.start, field: "quietHours.start")
         end = try Self.minute(hours.end, field: "quietHours.end")
         guard start != end else {
-            let message = "must differ from the start; \"enabled\": false is for all day"
+            let message = "must differ from the start; to turn off all notifications, set \"enabled\" to false"
             throw APIError.invalid("quietHours.end", message, code: "empty_quiet_hours")
         }
         guard Self.isZone(hours.timeZone) else {
@@ -30,7 +29,6 @@ struct QuietWindow: Hashable, Sendable {
         timeZone = hours.timeZone
     }
 
-    /// As clients read them.
     var hours: QuietHours { QuietHours(start: Self.text(start), end: Self.text(end), timeZone: timeZone) }
 
     private static func minute(_ text: String, field: String) throws -> Int {
@@ -50,7 +48,7 @@ struct QuietWindow: Hashable, Sendable {
         return "\(twoDigits(minute / 60)):\(twoDigits(minute % 60))"
     }
 
-    /// Names of places alone: abbreviations mean different places, and an offset knows no clock changes.
+    /// Accepts IANA names only: abbreviations are ambiguous, and an offset has no clock changes.
     private static func isZone(_ name: String) -> Bool {
         (name.contains("/") || name == "UTC") && name.utf8.count <= 64 && TimeZone(identifier: name) != nil
     }

@@ -3,7 +3,6 @@ import Postgres
 import PushAPI
 import Wire
 
-/// What people say they want to be notified of, and when.
 struct SettingsService: Sendable {
     let database: PostgresPool
     let now: @Sendable () -> Date
@@ -12,7 +11,7 @@ struct SettingsService: Sendable {
         try await SettingsStore(db: database.reads).find(of: user) ?? NotificationSettings()
     }
 
-    /// Changes what is named, and nothing else.
+    /// Changes the given settings; the others stay unchanged.
     func update(_ changes: NotificationSettingsChanges, of user: User.ID) async throws -> NotificationSettings {
         let update = SettingsUpdate(
             enabled: changes.enabled,
@@ -23,7 +22,7 @@ struct SettingsService: Sendable {
             enabledKinds: changes.kinds.filter(\.value).map(\.key.rawValue).sorted()
         )
         return try await database.transaction { db in
-            // What waits for the end of quiet hours may wait no longer.
+            // The new settings may end the wait of held notifications.
             try await HeldStore(db: db).release(user, at: now())
             return try await SettingsStore(db: db).upsert(update, of: user)
         }

@@ -4,15 +4,15 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// The rules of favourites: each is one's own, and one that was removed is not brought back but by its owner.
+/// The rules of favourites: only the owner changes a favourite, and imports never restore a removed favourite.
 struct Subscriptions: Sendable {
     private static let list = "subscriptions"
-    /// Bytes of an icon's address.
+    /// In bytes, for an icon's URL.
     private static let maximumURL = 2_048
 
     let database: PostgresPool
     let cursors: CursorSigner
-    /// How many one may have; as many that were removed are remembered.
+    /// The maximum number of favourites per user, and of remembered removals per user.
     let maximum: Int
     let now: @Sendable () -> Date
 
@@ -28,12 +28,12 @@ struct Subscriptions: Sendable {
     func show(_ broadcaster: String, to user: User.ID) async throws -> Subscription {
         let name = try Self.name(broadcaster)
         guard let found = try await SubscriptionStore(db: database.reads).find(name.folded, of: user) else {
-            throw APIError(.notFound, "subscription_not_found", "this is none of your favourites")
+            throw APIError(.notFound, "subscription_not_found", "the broadcaster is not one of your favourites")
         }
         return found
     }
 
-    /// Changes what is named; of a new one the rest is as a favourite begins.
+    /// Changes the given options; a new favourite gets defaults for the others.
     func update(
         _ broadcaster: String,
         _ changes: SubscriptionChanges,
@@ -52,17 +52,17 @@ struct Subscriptions: Sendable {
             let store = SubscriptionStore(db: db)
             let isNew = try await store.find(name.folded, of: user) == nil
             let subscription = try await store.upsert(name, update, of: user)
-            // What waits for the end of quiet hours is decided anew.
+            // Held notifications are decided again with the new options.
             try await HeldStore(db: db).release(user, at: now())
             if isNew, try await store.count(of: user, upTo: maximum + 1) > maximum {
-                let message = "one may have \(maximum) favourites"
+                let message = "a user can have at most \(maximum) favourites"
                 throw APIError(.unprocessable, "too_many_subscriptions", message)
             }
             return subscription
         }
     }
 
-    /// Removes it for good: no import brings it back.
+    /// Removes a favourite; imports do not restore it.
     func remove(_ broadcaster: String, of user: User.ID) async throws -> SubscriptionRemoval {
         let name = try Self.name(broadcaster)
         try await database.transaction { db in
@@ -73,17 +73,17 @@ struct Subscriptions: Sendable {
         return SubscriptionRemoval()
     }
 
-    /// Adds those that are none yet and never were; names that nobody can have are left out.
+    /// Adds favourites that the user never had; skips invalid names.
     func add(_ found: SubscriptionImport) async throws -> ImportedSubscriptions {
         guard found.broadcasters.count <= SubscriptionImport.maximum else {
-            let message = "may have \(SubscriptionImport.maximum) entries"
+            let message = "must have at most \(SubscriptionImport.maximum) entries"
             throw APIError.invalid("broadcasters", message, code: "too_many")
         }
         var new: [NewSubscription] = []
-        for one in found.broadcasters {
-            // Silence: what another network calls its people is not the caller's choice.
-            guard let name = try? FoldedName(one.name, field: "name") else { continue }
-            let icon = try? one.iconUrl.map(Self.icon)
+        for broadcaster in found.broadcasters {
+            // The caller did not choose the names of another network, so an invalid name is not an error.
+            guard let name = try? FoldedName(broadcaster.name, field: "name") else { continue }
+            let icon = try? broadcaster.iconUrl.map(Self.icon)
             new.append(NewSubscription(name: name, icon: icon))
         }
         let user = User.ID(application: found.applicationId, user: found.userId)
@@ -98,8 +98,8 @@ struct Subscriptions: Sendable {
 
     private static func sound(_ name: String) throws -> String {
         guard let sound = NotificationSound.named(name) else {
-            let known = NotificationSound.names.sorted().joined(separator: ", ")
-            throw APIError.invalid("sound", "there is no such sound; there are \(known)", code: "unknown_sound")
+            let names = NotificationSound.names.sorted().joined(separator: ", ")
+            throw APIError.invalid("sound", "\"sound\" must be one of \(names)", code: "unknown_sound")
         }
         return sound
     }

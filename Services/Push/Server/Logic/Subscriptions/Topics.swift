@@ -2,12 +2,12 @@ import Postgres
 import PushAPI
 import Wire
 
-/// The rules of topics: people of an application say which of them they want to hear of.
+/// The rules of topics, to which the users of an application subscribe.
 struct Topics: Sendable {
     private static let length = 1...100
 
     let database: PostgresPool
-    /// How many one person may be in.
+    /// The maximum number of topics per user.
     let maximum: Int
 
     func join(_ topic: String, _ user: User.ID) async throws -> TopicSubscription {
@@ -16,7 +16,7 @@ struct Topics: Sendable {
             let store = TopicSubscriptionStore(db: db)
             guard try await store.insert(topic, of: user) else { return }
             guard try await store.count(of: user, upTo: maximum + 1) <= maximum else {
-                throw APIError(.unprocessable, "too_many_topics", "one may be in \(maximum) topics")
+                throw APIError(.unprocessable, "too_many_topics", "a user can subscribe to at most \(maximum) topics")
             }
         }
         return TopicSubscription(topic: topic, subscribed: true)
@@ -28,12 +28,12 @@ struct Topics: Sendable {
         return TopicSubscription(topic: topic, subscribed: false)
     }
 
-    /// What a topic is called, where somebody joins it and where it is sent to.
+    /// Validates the name of a topic.
     ///
-    /// - Throws: a 400 that names `field`.
+    /// - Throws: a 400 error that names `field`.
     static func check(_ topic: String, field: String = "topic") throws {
         guard length.contains(topic.utf8.count), topic.utf8.allSatisfy(isAllowed) else {
-            let message = "a topic has 1 to 100 characters: letters of ASCII, digits and - _ . ~ :"
+            let message = "a topic must have 1 to 100 characters: ASCII letters, digits and - _ . ~ :"
             throw APIError.invalid(field, message, code: "malformed_topic")
         }
     }

@@ -2,7 +2,6 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What push keeps of somebody, as the files of his export.
 struct UserDataExport: Sendable {
     let database: PostgresPool
 

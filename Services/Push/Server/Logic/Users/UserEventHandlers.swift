@@ -6,7 +6,6 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// What push does about what others tell it of people: sign-ins, sessions that end, people who leave or go live.
 struct UserEventHandlers: Sendable {
     let devices: Devices
     let broadcasts: Broadcasts
@@ -41,7 +40,6 @@ struct UserEventHandlers: Sendable {
             }
     }
 
-    /// Everything that push keeps of somebody.
     private static func removeData(_ user: User.ID, in db: PostgresTransaction) async throws {
         try await DeviceStore(db: db).delete(of: user)
         try await UserLanguageStore(db: db).delete(of: user)

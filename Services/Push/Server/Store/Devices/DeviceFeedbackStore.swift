@@ -2,13 +2,14 @@ import Foundation
 import Postgres
 import PushAPI
 
-/// What push services say about devices, written to the table `devices`.
+/// Applies providers' replies to the table `devices`.
 ///
-/// Each change is to the registration that was sent to: one that was made anew meanwhile stays as it is.
+/// Each change applies only to the registration that the notification was sent to; a newer registration stays
+/// unchanged.
 struct DeviceFeedbackStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Forgets devices whose token is good for nothing, but those that were registered later than the push service knows.
+    /// Deletes devices with dead tokens, except those registered after `registeredBy`.
     func remove(_ devices: [(device: ClaimedEntry.Device, registeredBy: Date)]) async throws {
         guard !devices.isEmpty else { return }
         try await db.run(
@@ -16,14 +17,13 @@ struct DeviceFeedbackStore<Executor: PostgresExecutor> {
             DELETE FROM devices
             USING unnest(
                 \(devices.map(\.device.key)), \(devices.map(\.device.token)), \(devices.map(\.registeredBy))
-            ) AS gone (device_key, token, registered_by)
-            WHERE devices.device_key = gone.device_key AND devices.token = gone.token
-                AND devices.registered_at <= gone.registered_by
+            ) AS feedback (device_key, token, registered_by)
+            WHERE devices.device_key = feedback.device_key AND devices.token = feedback.token
+                AND devices.registered_at <= feedback.registered_by
             """
         )
     }
 
-    /// Sends nothing there until it is registered again.
     func disable(_ devices: [(device: ClaimedEntry.Device, reason: String)]) async throws {
         guard !devices.isEmpty else { return }
         try await db.run(
@@ -36,7 +36,7 @@ struct DeviceFeedbackStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The token is good in the other of Apple's environments.
+    /// Changes the platform of devices whose token works in the other APNs environment.
     func move(_ devices: [(device: ClaimedEntry.Device, platform: DevicePlatform)]) async throws {
         guard !devices.isEmpty else { return }
         try await db.run(

@@ -1,11 +1,11 @@
 import Postgres
 import Wire
 
-/// The table `device_owners`: the users that subscribers of `devices.changed` know as owners of a device.
+/// The table `device_owners`: the users that push published as owners of a device by `devices.changed`.
 struct DeviceOwnerStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Adds a user; returns whether the user is new.
+    /// Adds a user; returns false if the table has the user.
     func insert(_ user: User.ID) async throws -> Bool {
         try await db.run(
             """
@@ -15,7 +15,6 @@ struct DeviceOwnerStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// Adds up to `limit` users who have a device and are missing; returns them.
     func insertMissing(limit: Int) async throws -> [User.ID] {
         try await db.all(
             """
@@ -23,8 +22,8 @@ struct DeviceOwnerStore<Executor: PostgresExecutor> {
             SELECT DISTINCT devices.application_id, devices.user_id FROM devices
             WHERE devices.disabled_reason IS NULL
                 AND NOT EXISTS (
-                    SELECT FROM device_owners AS known
-                    WHERE known.application_id = devices.application_id AND known.user_id = devices.user_id
+                    SELECT FROM device_owners AS owners
+                    WHERE owners.application_id = devices.application_id AND owners.user_id = devices.user_id
                 )
             LIMIT \(limit)
             ON CONFLICT ON CONSTRAINT device_owners_pkey DO NOTHING
@@ -34,7 +33,6 @@ struct DeviceOwnerStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes up to `limit` users who have no device any more; returns them.
     func deleteStale(limit: Int) async throws -> [User.ID] {
         try await db.all(
             """

@@ -3,25 +3,21 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Where somebody says he is reached, and by which session's word.
 struct DeviceRegistration: Sendable {
     let user: User.ID
     let deviceID: String
     let session: String
     let address: DeviceAddress
-    /// Nil where the registration says nothing about texts, and those of the device stay as they are.
+    /// Nil for a registration without texts, which keeps the device's values.
     var texts: DeviceTexts?
 }
 
-/// How a device shows texts from the message catalogues.
 struct DeviceTexts: Sendable {
-    /// A BCP 47 tag in canonical case, in place of its user's language.
+    /// A BCP 47 tag in canonical case; nil to use the user's language.
     var language: String?
-    /// Whether the app translates keys and arguments itself.
     var locKeys = false
 }
 
-/// A row of `devices`, as its owner sees it.
 struct DeviceRecord: Sendable {
     let key: Int64
     let deviceID: String
@@ -34,7 +30,6 @@ struct DeviceRecord: Sendable {
     let texts: DeviceTexts
 }
 
-/// The table `devices`.
 struct DeviceStore<Executor: PostgresExecutor> {
     private static var columns: String {
         """
@@ -44,14 +39,14 @@ struct DeviceStore<Executor: PostgresExecutor> {
 
     let db: Executor
 
-    /// Nobody else gives this token to a device until the transaction ends.
+    /// Blocks other registrations of the token until the transaction ends.
     func lock(_ address: DeviceAddress) async throws {
         try await db.run(
             "SELECT pg_advisory_xact_lock(hashtextextended('push token ' || encode(\(address.hash), 'hex'), 0))"
         )
     }
 
-    /// Takes a token from every other device of the application, whosever it is.
+    /// Deletes every other device of the application that has the token, of any user.
     func delete(holding address: DeviceAddress, except device: String, of user: User.ID) async throws {
         try await db.run(
             """
@@ -87,7 +82,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets those of somebody that were seen longest ago, where there are more than `limit`.
+    /// Deletes the user's devices that were seen longest ago, beyond `limit`.
     func trim(_ user: User.ID, to limit: Int) async throws {
         try await db.run(
             """
@@ -100,7 +95,6 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// In the order in which they were first registered.
     func page(of user: User.ID, after key: Int64, limit: Int) async throws -> [DeviceRecord] {
         try await db.all(
             """
@@ -112,7 +106,6 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// False: it is nobody's, or another's.
     func delete(_ key: Int64, of user: User.ID) async throws -> Bool {
         try await db.run(
             """
@@ -132,7 +125,7 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// An app that says what its icon shows was also seen.
+    /// Sets the badge; the report also counts as seeing the device.
     func set(badge: Int64, of device: String, _ user: User.ID, at now: Date) async throws {
         try await db.run(
             """
@@ -142,8 +135,9 @@ struct DeviceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets up to `limit` that were not seen since `date`: Google's, whose tokens end then, and any that nothing is
-    /// sent to anyway; answers how many.
+    /// Deletes up to `limit` devices not seen since `date`; returns their number.
+    ///
+    /// Deletes FCM devices, whose tokens expire, and disabled devices of any provider.
     func delete(unseenSince date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -159,15 +153,15 @@ struct DeviceStore<Executor: PostgresExecutor> {
 
 extension DeviceRecord {
     fileprivate init(row: PostgresRow) throws {
-        let platform = try row.string("platform")
-        guard let known = DevicePlatform(rawValue: platform) else {
-            throw APIError(.internal, "unknown_platform", "a device has the platform \(platform)")
+        let name = try row.string("platform")
+        guard let platform = DevicePlatform(rawValue: name) else {
+            throw APIError(.internal, "unknown_platform", "a device has the unknown platform \(name)")
         }
         self.init(
             key: try row.int64("device_key"),
             deviceID: try row.string("device_id"),
             session: try row.optionalString("session_id"),
-            platform: known,
+            platform: platform,
             token: try row.string("token"),
             registeredAt: try row.date("registered_at"),
             seenAt: try row.date("seen_at"),

@@ -1,11 +1,10 @@
 import Foundation
 import Postgres
 
-/// The table `ended_sessions`.
 struct EndedSessionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Until the transaction ends, nobody else registers in this session, or ends it.
+    /// Blocks registrations in the session, and its end, until the transaction ends.
     func lock(_ session: String) async throws {
         try await db.run("SELECT pg_advisory_xact_lock(hashtextextended('push session ' || \(session), 0))")
     }

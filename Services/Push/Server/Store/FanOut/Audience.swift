@@ -3,15 +3,12 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Whom a notification is for.
 enum Audience: Hashable, Sendable {
-    /// At most 1,000.
     case people([NotificationRequest.Recipient])
-    /// By the clients' own ids; at most 1,000.
+    /// At most 1,000, by the clients' own device ids.
     case devices([String])
-    /// Who subscribes to it.
     case topic(String)
-    /// Whose favourite this broadcaster is; folded.
+    /// The users who have the broadcaster, a case-folded name, as a favourite.
     case favourites(of: String)
 
     var typeName: String {

@@ -3,11 +3,10 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Reads whom notifications are for, and what is known of them: a statement for a whole batch of people.
 struct AudienceStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Whose favourite somebody is, in every application.
+    /// Returns the users of all applications who have the broadcaster as a favourite.
     func favourites(of broadcaster: String, after user: User.ID, limit: Int) async throws -> [User.ID] {
         try await db.all(
             """
@@ -36,7 +35,6 @@ struct AudienceStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Whose devices these are, by the clients' own ids.
     func owners(of devices: [String], in application: String) async throws -> [String: Set<Int64>] {
         let rows = try await db.all(
             """
@@ -48,7 +46,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
         return rows.reduce(into: [:]) { $0[$1.0, default: []].insert($1.1) }
     }
 
-    /// What is known of each of a batch, in its order.
+    /// Returns the settings of each candidate, in the order of the batch.
     func recipientSettings(of batch: Batch) async throws -> [RecipientSettings] {
         let broadcasters = batch.candidates.map { batch.notifications[$0.notification].broadcaster }
         return try await db.all(
@@ -58,30 +56,30 @@ struct AudienceStore<Executor: PostgresExecutor> {
                    subscriptions.sound, subscriptions.disabled_communities, cooldowns.accepted_at
             FROM unnest(
                 \(batch.candidates.map(\.user.application)), \(batch.candidates.map(\.user.user)), \(broadcasters)
-            ) WITH ORDINALITY AS people (application_id, user_id, broadcaster, ordinal)
+            ) WITH ORDINALITY AS candidates (application_id, user_id, broadcaster, ordinal)
             LEFT JOIN settings
-                ON settings.application_id = people.application_id AND settings.user_id = people.user_id
+                ON settings.application_id = candidates.application_id AND settings.user_id = candidates.user_id
             LEFT JOIN subscriptions
-                ON subscriptions.application_id = people.application_id AND subscriptions.user_id = people.user_id
-                    AND subscriptions.broadcaster = people.broadcaster AND subscriptions.removed_at IS NULL
+                ON subscriptions.application_id = candidates.application_id
+                    AND subscriptions.user_id = candidates.user_id
+                    AND subscriptions.broadcaster = candidates.broadcaster AND subscriptions.removed_at IS NULL
             LEFT JOIN cooldowns
-                ON cooldowns.application_id = people.application_id AND cooldowns.user_id = people.user_id
-                    AND cooldowns.broadcaster = people.broadcaster
-            ORDER BY people.ordinal
+                ON cooldowns.application_id = candidates.application_id AND cooldowns.user_id = candidates.user_id
+                    AND cooldowns.broadcaster = candidates.broadcaster
+            ORDER BY candidates.ordinal
             """,
             as: RecipientSettings.init(row:)
         )
     }
 
-    /// The devices of people that are not switched off, the oldest first.
-    func devices(of people: Set<User.ID>) async throws -> [User.ID: [TargetDevice]] {
-        let people = Array(people)
+    func devices(of users: Set<User.ID>) async throws -> [User.ID: [TargetDevice]] {
+        let users = Array(users)
         let rows = try await db.execute(
             """
             SELECT devices.application_id, devices.user_id, devices.device_key, devices.device_id, devices.session_id,
                    devices.platform, \(unsafe: TargetDevice.service)
-            FROM unnest(\(people.map(\.application)), \(people.map(\.user))) AS people (application_id, user_id)
-            JOIN devices ON devices.application_id = people.application_id AND devices.user_id = people.user_id
+            FROM unnest(\(users.map(\.application)), \(users.map(\.user))) AS users (application_id, user_id)
+            JOIN devices ON devices.application_id = users.application_id AND devices.user_id = users.user_id
             WHERE devices.disabled_reason IS NULL
             ORDER BY devices.device_key
             """
@@ -102,7 +100,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
         return found
     }
 
-    /// The numbers on the icons of devices, which nobody else changes for the rest of the transaction.
+    /// Returns the icon numbers of devices, and locks them until the transaction ends.
     func lockBadges(of devices: [Int64]) async throws -> [Int64: Int64] {
         let rows = try await db.all(
             """
@@ -127,7 +125,7 @@ struct AudienceStore<Executor: PostgresExecutor> {
 }
 
 extension TargetDevice {
-    /// Where what is for a device goes; as `PushTarget.service` has it.
+    /// The value of ``PushTarget/service`` in SQL.
     fileprivate static let service = """
         CASE devices.platform WHEN 'gcm' THEN 'fcm' WHEN 'ios_production' THEN 'apns-production'
             WHEN 'ios_sandbox' THEN 'apns-sandbox'

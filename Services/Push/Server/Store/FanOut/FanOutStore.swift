@@ -4,20 +4,18 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// As many partitions as there are rows in `fanout_partitions`.
+/// The partitions of `fanouts`, one for each row of `fanout_partitions`.
 enum FanOutPartitions {
     static let count = 8
 }
 
-/// The table `fanouts`: notifications of which it is to be decided for whom they are, and how far that has come.
+/// The table `fanouts`: notifications with undecided recipients, and the position in their recipients.
 struct FanOutStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// A notification that is being told to its people.
     struct FanOutJob: Sendable {
         let notification: PendingNotification
         let audience: Audience
-        /// Behind whom it goes on.
         let after: User.ID
     }
 
@@ -26,7 +24,8 @@ struct FanOutStore<Executor: PostgresExecutor> {
             """
             SELECT EXISTS (
                 SELECT FROM fanout_partitions WHERE EXISTS (
-                    SELECT FROM fanouts WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now)
+                    SELECT FROM fanouts
+                    WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now)
                 )
             ) AS has_work
             """,
@@ -34,12 +33,15 @@ struct FanOutStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// The partition whose turn it is and that nobody else is in, for the rest of the transaction.
+    /// Locks and returns the partition whose turn it is, until the transaction ends; skips locked partitions.
     func lockPartition(at now: Date) async throws -> Int? {
         try await db.first(
             """
             SELECT partition FROM fanout_partitions
-            WHERE EXISTS (SELECT FROM fanouts WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now))
+            WHERE EXISTS (
+                SELECT FROM fanouts
+                WHERE fanouts.partition = fanout_partitions.partition AND fanouts.next_run_at <= \(now)
+            )
             ORDER BY (SELECT min(next_run_at) FROM fanouts WHERE fanouts.partition = fanout_partitions.partition)
             LIMIT 1
             FOR UPDATE SKIP LOCKED
@@ -48,7 +50,6 @@ struct FanOutStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What is due in a partition, in its order.
     func due(
         in partition: Int,
         at now: Date,
@@ -66,7 +67,7 @@ struct FanOutStore<Executor: PostgresExecutor> {
         ).decoded(key: { ["\(try $0.int64("notification_key"))"] }, as: FanOutJob.init(row:))
     }
 
-    /// The next batch begins behind this one, after the others that are due.
+    /// Continues after `user` in a later batch, when the other due notifications had their turn.
     func advance(_ notification: Int64, after user: User.ID, at now: Date) async throws {
         try await db.run(
             """
@@ -88,7 +89,6 @@ struct FanOutStore<Executor: PostgresExecutor> {
 }
 
 extension SetAsideKind {
-    /// A notification whose recipients are not decided yet.
     static let fanout = SetAsideKind(
         "fanout",
         table: "fanouts",
@@ -111,7 +111,6 @@ extension FanOutStore.FanOutJob {
 }
 
 extension PendingNotification {
-    /// Of the table `notifications`.
     static let columns = """
         notifications.notification_key, notifications.application_id AS sender_application_id, notifications.kind,
         notifications.about, notifications.community, notifications.badge, notifications.badge_increment,
@@ -124,7 +123,7 @@ extension PendingNotification {
         let number: Int64? = try row.decodeIfPresent("badge")
         let kind = try row.string("kind")
         guard let kind = NotificationKind(rawValue: kind) else {
-            throw try row.cell("kind").error("holds no kind that is known")
+            throw try row.cell("kind").error("is not a known kind")
         }
         self.init(
             key: try row.int64("notification_key"),

@@ -4,17 +4,14 @@ import PushAPI
 import ServiceHost
 import Wire
 
-/// Which of what is held: of whom, about what.
 struct HeldKey: Sendable {
     let user: User.ID
     let about: String
 
-    /// As it names the row where the row is set aside.
     var columns: [String] { [user.application, user.user, about] }
 }
 
 extension SetAsideKind {
-    /// A notification that waits for the end of quiet hours.
     static let held = SetAsideKind(
         "held_notification",
         table: "held",
@@ -23,11 +20,10 @@ extension SetAsideKind {
     )
 }
 
-/// The table `held`: what waits for the end of somebody's quiet hours.
+/// The table `held`: notifications that wait for the end of quiet hours.
 struct HeldStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Something that is due, with who is to be told.
     struct Held: Sendable {
         let notification: PendingNotification
         let key: HeldKey
@@ -35,9 +31,10 @@ struct HeldStore<Executor: PostgresExecutor> {
         let until: Date
     }
 
-    /// Takes what is due out of the table, but for rows that cannot be read; no other transaction gets these rows unless
-    /// this one fails.
-    func takeDue(at now: Date, limit: Int) async throws -> (values: [Held], unreadable: [FailedRow]) {
+    /// Deletes and returns due rows; returns unreadable rows without deleting them.
+    ///
+    /// No other transaction receives these rows unless this transaction fails.
+    func claimDue(at now: Date, limit: Int) async throws -> (values: [Held], unreadable: [FailedRow]) {
         let due = try await db.execute(
             """
             SELECT due.application_id, due.user_id, due.about AS held_about, due.recipient, due.held_until,
@@ -58,9 +55,9 @@ struct HeldStore<Executor: PostgresExecutor> {
             """
             DELETE FROM held
             USING unnest(\(keys.map(\.user.application)), \(keys.map(\.user.user)), \(keys.map(\.about)))
-                AS taken (application_id, user_id, about)
-            WHERE held.application_id = taken.application_id AND held.user_id = taken.user_id
-                AND held.about = taken.about
+                AS due (application_id, user_id, about)
+            WHERE held.application_id = due.application_id AND held.user_id = due.user_id
+                AND held.about = due.about
             """
         )
         return (due.values.compactMap { $0.held }, due.unreadable)
@@ -73,7 +70,7 @@ struct HeldStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Keeps notifications for later; each takes the place of an earlier one about the same, which the log tells.
+    /// Holds notifications; each replaces an earlier one about the same subject, which is logged as replaced.
     func hold(_ rows: [FanOutResult.HeldRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         let users = rows.map(\.candidate.user)
@@ -91,9 +88,9 @@ struct HeldStore<Executor: PostgresExecutor> {
             ),
             counted AS (
                 UPDATE notifications
-                SET held = notifications.held - gone.count, withheld = notifications.withheld + gone.count
-                FROM (SELECT notification_key, count(*) AS count FROM replaced GROUP BY notification_key) AS gone
-                WHERE notifications.notification_key = gone.notification_key
+                SET held = notifications.held - counts.count, withheld = notifications.withheld + counts.count
+                FROM (SELECT notification_key, count(*) AS count FROM replaced GROUP BY notification_key) AS counts
+                WHERE notifications.notification_key = counts.notification_key
             )
             INSERT INTO log (application_id, user_id, notification_key, outcome, reason, logged_at)
             SELECT application_id, user_id, notification_key, 'replaced', \(Rules.quietReason), \(now) FROM replaced
@@ -114,7 +111,7 @@ struct HeldStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// He has changed when he wants to be left in peace: all that waits for him is decided anew.
+    /// Makes the user's held notifications due, after a change of settings.
     func release(_ user: User.ID, at now: Date) async throws {
         try await db.run(
             """
@@ -129,13 +126,12 @@ struct HeldStore<Executor: PostgresExecutor> {
     }
 }
 
-/// What a notification says of one person alone, while it is held.
+/// The part of a held notification that differs between recipients.
 struct HeldRecipient: Codable, Sendable {
     var exceptDevices: [String]?
     var onlyDevices: [Int64]?
     var badge: NotificationBadge?
 
-    /// Nil where there is nothing of the kind.
     init?(_ candidate: Candidate) {
         exceptDevices = candidate.exceptDevices.isEmpty ? nil : candidate.exceptDevices
         onlyDevices = candidate.onlyDevices.map { $0.sorted() }
@@ -158,7 +154,7 @@ extension HeldKey {
 }
 
 extension HeldStore.Held {
-    /// Nil where the notification is gone.
+    /// Returns nil if the notification was deleted.
     fileprivate init?(row: PostgresRow) throws {
         guard try row.optionalInt64("notification_key") != nil else { return nil }
         self.init(
@@ -171,7 +167,6 @@ extension HeldStore.Held {
         )
     }
 
-    /// As whom it is decided anew.
     func candidate(notification: Int) -> Candidate {
         Candidate(
             notification: notification,

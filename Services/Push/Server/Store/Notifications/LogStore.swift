@@ -3,7 +3,7 @@ import Postgres
 import PushAPI
 import Wire
 
-/// The table `log`, and what is still in the queue, which the log shows as waiting.
+/// The table `log`; pages also contain the queue's rows, as waiting.
 struct LogStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -28,11 +28,10 @@ struct LogStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Somebody's entries, the newest first; those before `entry`.
+    /// Returns the user's entries before `entry`, the newest first.
     ///
-    /// Titles from the message catalogues are in the user's language.
-    ///
-    /// An entry keeps its number on its way from the queue to the log, so that it is on one page, once.
+    /// Titles from the message catalogues are in the user's language. An entry keeps its number on the way from the
+    /// queue to the log, so it is on exactly one page.
     func page(
         of user: User.ID,
         before entry: Int64?,
@@ -72,7 +71,6 @@ struct LogStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets entries older than that; returns how many.
     func prune(before date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -94,12 +92,12 @@ extension NotificationRecord {
             title = texts.text(message, in: language) ?? title
         }
         let attempts = try row.optionalInt("attempts") ?? 0
-        // Both are what the tables' own constraints allow.
+        // The tables' constraints allow known values only.
         guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
-            throw try row.cell("kind").error("holds no kind that is known")
+            throw try row.cell("kind").error("is not a known kind")
         }
         guard let outcome = Outcome(rawValue: try row.string("outcome")) else {
-            throw try row.cell("outcome").error("holds no outcome that is known")
+            throw try row.cell("outcome").error("is not a known outcome")
         }
         self.init(
             id: try row.int64("entry_id"),

@@ -3,40 +3,35 @@ import Postgres
 import PushAPI
 import Wire
 
-/// A notification as it is written down, checked.
 struct NewNotification: Sendable {
-    /// Empty for a broadcast.
+    /// Empty for a broadcast, which is for all applications.
     var application: String
     var id: String
     var kind: NotificationKind
     var title: String?
-    /// Instead of `title` on Android.
     var androidTitle: String?
     var body: String?
-    /// A JSON object, compact.
+    /// A JSON object, in compact form.
     var data: String?
     var sound: String?
     var image: String?
     var badge: NotificationBadge?
     var collapseKey: String?
     var about: String?
-    /// Folded.
+    /// Case-folded.
     var community: String?
     var priority: NotificationPriority
     var audience: Audience
     var createdAt: Date
     var dueAt: Date
     var expiresAt: Date
-    /// Whom its words name.
     var mentions: [String] = []
-    /// The messages that title and body were rendered from in English, for rendering in the language of each device.
+    /// The messages of which title and body are the English texts; push renders them in each device's language.
     var titleMessage: NotificationText?
     var bodyMessage: NotificationText?
-    /// Users who are only in the log.
     var withheld: [NotificationRequest.Withheld] = []
 }
 
-/// The table `notifications`, and what is told to whom of it.
 struct NotificationStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -47,10 +42,9 @@ struct NotificationStore<Executor: PostgresExecutor> {
         """
     }
 
-    /// Writes notifications, no two of the same id, and leaves word that they are to be told; returns how many were not known.
+    /// Stores notifications with distinct ids and their fan-out jobs; returns the number of new ones.
     ///
-    /// The users whom their sender left out are logged in the same statement, so that a repeated request logs no user
-    /// twice.
+    /// The same statement logs the excluded users, so that a repeated request logs no user twice.
     func insert(_ notifications: [NewNotification]) async throws -> Int {
         let audiences = try notifications.map { try $0.audience.encoded() }
         let mentions = try notifications.map { try $0.mentionsText }
@@ -99,7 +93,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What became of a notification of an application's server.
     func report(_ id: String, of application: String, at now: Date) async throws -> NotificationReport? {
         try await db.first(
             """
@@ -114,7 +107,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes back what is not sent yet of a notification of an application's server.
+    /// Cancels the part of a server's notification that is not sent yet.
     func cancel(_ id: String, of application: String, at now: Date) async throws {
         try await db.run(
             """
@@ -124,7 +117,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nothing of it is decided any more.
     func dropFanout(_ id: String, of application: String) async throws {
         try await db.run(
             """
@@ -136,7 +128,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Removes the text of notifications, and does not send those that are still waiting and have nothing left to say.
+    /// Removes the text of notifications, and cancels pending ones that have no text left.
     func recall(_ recalled: NotificationRecalled, at now: Date) async throws {
         let (id, isDeleted) = (recalled.notificationId, recalled.isDeleted)
         try await db.run(
@@ -151,7 +143,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
                     mentions = CASE WHEN \(isDeleted) THEN NULL ELSE mentions END,
                     cancelled_at = CASE WHEN \(isDeleted) OR title IS NULL
                         THEN coalesce(cancelled_at, \(now)) ELSE cancelled_at END
-                -- Of ids in the order of their bytes, a semicolon follows a colon.
+                -- A semicolon follows a colon in byte order, so the range is all ids with this prefix and a colon.
                 WHERE application_id = \(recalled.applicationId)
                     AND (id = \(id) OR id > \(id + ":") AND id < \(id + ";"))
                 RETURNING notification_key, cancelled_at IS NOT NULL AS is_cancelled
@@ -162,8 +154,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds to the counts of notifications.
-    func count(_ counts: [(key: Int64, FanOutResult.Counts)]) async throws {
+    func addCounts(_ counts: [(key: Int64, FanOutResult.Counts)]) async throws {
         let counts = counts.filter { $0.1 != FanOutResult.Counts() }.sorted { $0.key < $1.key }
         guard !counts.isEmpty else { return }
         try await db.run(
@@ -181,8 +172,7 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds to how many devices it reached, and did not.
-    func count(sent: [Int64: Int], failed: [Int64: Int]) async throws {
+    func addCounts(sent: [Int64: Int], failed: [Int64: Int]) async throws {
         let keys = Set(sent.keys).union(failed.keys).sorted()
         guard !keys.isEmpty else { return }
         try await db.run(
@@ -196,7 +186,6 @@ struct NotificationStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets notifications that were over so long ago; returns how many.
     func prune(expiredBefore date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -241,10 +230,10 @@ extension NotificationReport {
 }
 
 extension NewNotification {
-    /// What is about one thing is decided in its order, and so is what an application says about nothing.
+    /// The fan-out partition, by application and subject: one partition decides a subject's notifications in order.
     fileprivate var partition: Int {
         let about = about ?? ""
-        // FNV-1a: the same in every process, which Swift's own hash is not.
+        // FNV-1a gives the same value in every process; Swift's own hash does not.
         let hash = (application + "\0" + about).utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { hash, byte in
             (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
         }
@@ -253,7 +242,7 @@ extension NewNotification {
 }
 
 extension NewNotification {
-    /// As a JSON array, like the name that is looked for in it; nil where it names nobody.
+    /// The mentions as a JSON array, in which a JSON string is searched; nil without mentions.
     fileprivate var mentionsText: String? {
         get throws {
             guard !mentions.isEmpty else { return nil }
@@ -264,7 +253,6 @@ extension NewNotification {
 }
 
 extension NotificationPriority {
-    /// As it is ordered in the queue.
     var rank: Int {
         switch self {
         case .high: 0

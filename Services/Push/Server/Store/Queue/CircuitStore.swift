@@ -2,11 +2,11 @@ import Foundation
 import Postgres
 import PushAPI
 
-/// The table `circuits`: push services that fail.
+/// The table `circuits`: the circuit breakers of providers with failures.
 struct CircuitStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// How the push services of some queues are; nobody else says anything of them for the rest of the transaction.
+    /// Returns and locks the circuits of queues until the transaction ends.
     func lock(_ queues: [ProviderQueue]) async throws -> [ProviderQueue: Circuit] {
         let rows = try await db.all(
             """
@@ -42,8 +42,9 @@ struct CircuitStore<Executor: PostgresExecutor> {
             SELECT application_id, service, is_open, reason, failures, openings, opened_at, retry_at, probe_until,
                    resumed_at
             FROM unnest(
-                \(circuits.map(\.queue.application)), \(circuits.map(\.queue.service)), \(circuits.map(\.circuit.isOpen)),
-                \(circuits.map(\.circuit.reason)), \(circuits.map(\.circuit.failures)),
+                \(circuits.map(\.queue.application)), \(circuits.map(\.queue.service)),
+                \(circuits.map(\.circuit.isOpen)), \(circuits.map(\.circuit.reason)),
+                \(circuits.map(\.circuit.failures)),
                 \(circuits.map(\.circuit.openings)), \(circuits.map(\.circuit.openedAt)),
                 \(circuits.map(\.circuit.retryAt)), \(circuits.map(\.circuit.probeUntil)),
                 \(circuits.map(\.circuit.resumedAt))
@@ -59,7 +60,7 @@ struct CircuitStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Claims the trial whether a push service is well again; false where somebody else has it, or it is too early.
+    /// Claims the probe of a provider; returns false if it is too early or another instance has the probe.
     func probe(_ queue: ProviderQueue, at now: Date, until end: Date) async throws -> Bool {
         try await db.run(
             """
@@ -70,7 +71,6 @@ struct CircuitStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// There was nothing to try with.
     func cancelProbe(_ queue: ProviderQueue) async throws {
         try await db.run(
             """
@@ -80,12 +80,10 @@ struct CircuitStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many are open.
-    func open() async throws -> Int {
+    func countOpen() async throws -> Int {
         try await db.one("SELECT count(*) AS n FROM circuits WHERE is_open", as: { try $0.int("n") })
     }
 
-    /// Forgets those that have been well for a while.
     func prune(healthySince date: Date) async throws {
         try await db.run(
             """
@@ -102,7 +100,7 @@ extension Circuit {
         circuits.retry_at, circuits.probe_until, circuits.resumed_at
         """
 
-    /// Nil where there is no row.
+    /// Returns nil if there is no row.
     init?(row: PostgresRow) throws {
         guard let isOpen = try row.optionalBool("is_open") else { return nil }
         self.init(

@@ -5,9 +5,9 @@ import PushProviders
 import ServiceHost
 import Wire
 
-/// Takes what is due out of the queue for a while, so that no other instance sends it too; on a connection of its own.
+/// Claims due notifications for a limited time, so that no other instance sends them; uses its own connection.
 struct ClaimStore: Sendable {
-    /// After every lane there can be: Unicode has nothing that sorts behind it.
+    /// Sorts after every possible queue, because it has the last scalar of Unicode.
     private static let end = ProviderQueue(application: "\u{10FFFF}", service: "")
 
     private let connection: DedicatedConnection
@@ -18,10 +18,11 @@ struct ClaimStore: Sendable {
         connection = database.dedicatedConnection(settings: BatchPlans.settings)
     }
 
-    /// The queues in which there is anything, before one, the last first, each with how its push service is.
+    /// Returns the non-empty queues before `last` in descending order, with their circuits.
     ///
-    /// The index is stepped from lane to lane: it costs as much as there are queues, not rows. Backwards, since what was
-    /// sent leaves its places at a lane's front, which cost as much as rows until they are tidied up.
+    /// The query steps through the index from queue to queue, so its cost depends on the number of queues, not of rows.
+    /// It runs backwards because sent rows leave dead entries at the front of a queue, which cost as much as rows until
+    /// vacuum.
     func queues(before last: ProviderQueue?, limit: Int) async throws -> [(queue: ProviderQueue, circuit: Circuit?)] {
         let last = last ?? Self.end
         let queues: PostgresQuery =
@@ -50,10 +51,11 @@ struct ClaimStore: Sendable {
         }
     }
 
-    /// Claims what is due, at most so many of each lane, the most urgent first.
+    /// Claims due notifications, the most urgent first, up to each queue's quota.
     ///
-    /// Of one device one at a time, the most urgent first, then in the order in which it was decided: nothing that is no
-    /// more urgent overtakes what was tried and waits. A row that cannot be read is claimed too, and fails no other row.
+    /// A device has one claim at a time, in order of urgency and then of decision. A notification that waits for a
+    /// retry blocks later ones of the same or lower urgency. An unreadable row is claimed too, and does not fail the
+    /// others.
     func claim(
         _ quotas: [ClaimQuota],
         at now: Date,
@@ -117,7 +119,7 @@ struct ClaimStore: Sendable {
                     AND cooldowns.accepted_at > \(now.addingTimeInterval(-cooldown))
             ORDER BY claimed.priority, claimed.due_at, claimed.entry_id
             """
-        // A notification for many is in many rows, and its data and texts are decoded once.
+        // A notification for many devices has many rows; its data and texts are decoded once.
         var contents: [Int64: ClaimedNotification] = [:]
         return try await connection.segment([claim])[0].decoded(
             key: { row in
@@ -131,7 +133,7 @@ struct ClaimStore: Sendable {
 extension SetAsideKind {
     /// A notification for a device.
     ///
-    /// A row with attempts is waited for by later notifications of its device, so a row that waits has none.
+    /// A row with attempts blocks later notifications of its device, so a postponed row has none.
     static let queued = SetAsideKind(
         "queued_notification",
         table: "queue",
@@ -161,14 +163,14 @@ extension ClaimedEntry {
     fileprivate init(row: PostgresRow, _ texts: PushTexts, _ contents: inout [Int64: ClaimedNotification]) throws {
         let user = User.ID(application: try row.string("application_id"), user: try row.string("user_id"))
         guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
-            throw try row.cell("kind").error("holds no kind that is known")
+            throw try row.cell("kind").error("is not a known kind")
         }
         let otherEnvironment = try row.bool("other_environment")
         let about = try row.optionalString("about")
         let notification = try row.int64("notification_key")
         let content: ClaimedNotification
-        if let known = contents[notification] {
-            content = known
+        if let cached = contents[notification] {
+            content = cached
         } else {
             content = try ClaimedNotification(row: row)
             contents[notification] = content
@@ -190,7 +192,6 @@ extension ClaimedEntry {
     }
 }
 
-/// What all rows of a notification have in common.
 private struct ClaimedNotification {
     let data: [String: EncodedJSON]
     let titleMessage: NotificationText?
@@ -205,7 +206,7 @@ private struct ClaimedNotification {
 
 extension PushMessage {
     fileprivate init(row: PostgresRow, _ content: ClaimedNotification, _ texts: PushTexts) throws {
-        // The previous release withdraws a text by its column alone, so a message counts only beside its text.
+        // The previous release removes only the text, so a message without its text is ignored.
         var title = try row.optionalString("title")
         let titleMessage = title == nil ? nil : content.titleMessage
         var body = try row.optionalString("body")
@@ -216,7 +217,7 @@ extension PushMessage {
         )
         if let titleMessage { title = texts.text(titleMessage, in: language) ?? title }
         if let bodyMessage { body = texts.text(bodyMessage, in: language) ?? body }
-        // Null where the device is gone.
+        // NULL if the device was deleted.
         let usesKeys = try row.decodeIfPresent("loc_keys", as: Bool.self) ?? false
         let priority: Priority =
             switch try row.int("priority") {
@@ -244,7 +245,7 @@ extension PushMessage {
 }
 
 extension ClaimedEntry.Device {
-    /// Nil where the device is gone.
+    /// Returns nil if the device was deleted.
     fileprivate init?(row: PostgresRow, otherEnvironment: Bool) throws {
         guard let name = try row.optionalString("platform"), let platform = DevicePlatform(rawValue: name) else {
             return nil

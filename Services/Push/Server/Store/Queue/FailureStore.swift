@@ -2,11 +2,10 @@ import Foundation
 import Postgres
 import PushAPI
 
-/// The table `failures`: what a push service would not take, for the operator.
+/// The table `failures`: notifications that a provider rejected, for the operator.
 struct FailureStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// The newest first; those before `id`.
     func page(before id: Int64?, limit: Int) async throws -> [PushFailure] {
         try await db.all(
             """
@@ -20,9 +19,9 @@ struct FailureStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Puts them into the queue once more, at most so many at a time; returns how many.
+    /// Queues at most `limit` failures again; returns their number.
     ///
-    /// What is of no use any more by its time gets another hour.
+    /// An expired notification gets another hour.
     func retry(_ selection: PushFailureSelection, at now: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -34,13 +33,13 @@ struct FailureStore<Executor: PostgresExecutor> {
                 RETURNING application_id, user_id, device_key, notification_key, message_id, service, sound, badge
             ),
             counted AS (
-                UPDATE notifications SET failed = notifications.failed - again.count
-                FROM (SELECT notification_key, count(*) AS count FROM chosen GROUP BY notification_key) AS again
-                WHERE notifications.notification_key = again.notification_key
+                UPDATE notifications SET failed = notifications.failed - counts.count
+                FROM (SELECT notification_key, count(*) AS count FROM chosen GROUP BY notification_key) AS counts
+                WHERE notifications.notification_key = counts.notification_key
             )
             INSERT INTO queue (
-                application_id, user_id, device_key, notification_key, message_id, service, priority, collapse_key, sound,
-                badge, created_at, due_at, expires_at
+                application_id, user_id, device_key, notification_key, message_id, service, priority, collapse_key,
+                sound, badge, created_at, due_at, expires_at
             )
             SELECT chosen.application_id, chosen.user_id, chosen.device_key, chosen.notification_key, chosen.message_id,
                    chosen.service, notifications.priority, notifications.collapse_key, chosen.sound, chosen.badge,
@@ -50,7 +49,6 @@ struct FailureStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Returns how many, at most so many at a time.
     func drop(_ selection: PushFailureSelection, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -78,7 +76,7 @@ struct FailureStore<Executor: PostgresExecutor> {
 }
 
 extension PostgresQuery.StringInterpolation {
-    /// What a selection leaves out is no condition.
+    /// Fields that a selection omits are no condition.
     fileprivate mutating func appendInterpolation(_ selection: PushFailureSelection) {
         appendLiteral("(")
         appendInterpolation(selection.ids)
@@ -99,7 +97,7 @@ extension PostgresQuery.StringInterpolation {
 extension PushFailure {
     fileprivate init(row: PostgresRow) throws {
         guard let kind = NotificationKind(rawValue: try row.string("kind")) else {
-            throw try row.cell("kind").error("holds no kind that is known")
+            throw try row.cell("kind").error("is not a known kind")
         }
         self.init(
             id: try row.int64("failure_id"),

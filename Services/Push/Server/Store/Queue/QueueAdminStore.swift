@@ -3,11 +3,9 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Looks at the queue as a whole, for those who watch over it.
 struct QueueAdminStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// What waits in each lane, and how its push service is.
     func queues() async throws -> [QueueReport.ProviderQueue] {
         try await db.all(
             """

@@ -3,11 +3,11 @@ import Postgres
 import PushAPI
 import Wire
 
-/// The table `queue`: what is to be sent, a row for each device.
+/// The table `queue`: notifications to send, one row for each device.
 struct QueueStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// Adds what was decided; what waits for the same device under the same collapse key gives way to it.
+    /// Adds notifications; each replaces pending ones of its device with the same collapse key.
     func insert(_ rows: [FanOutResult.QueueRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         try await replace(rows.filter { batch.notifications[$0.notification].collapseKey != nil }, of: batch, at: now)
@@ -34,7 +34,7 @@ struct QueueStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What is being sent just now is not taken back.
+    /// Moves replaced rows to the log, except rows that are being sent.
     private func replace(_ rows: [FanOutResult.QueueRow], of batch: Batch, at now: Date) async throws {
         guard !rows.isEmpty else { return }
         let keys = rows.map { batch.notifications[$0.notification].collapseKey ?? "" }
@@ -52,9 +52,9 @@ struct QueueStore<Executor: PostgresExecutor> {
                           queue.attempts
             ),
             counted AS (
-                UPDATE notifications SET failed = notifications.failed + gone.count
-                FROM (SELECT notification_key, count(*) AS count FROM replaced GROUP BY notification_key) AS gone
-                WHERE notifications.notification_key = gone.notification_key
+                UPDATE notifications SET failed = notifications.failed + counts.count
+                FROM (SELECT notification_key, count(*) AS count FROM replaced GROUP BY notification_key) AS counts
+                WHERE notifications.notification_key = counts.notification_key
             )
             INSERT INTO log (
                 application_id, user_id, entry_id, notification_key, outcome, logged_at, device_id, platform, attempts
@@ -66,7 +66,6 @@ struct QueueStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Takes what nobody needs any more to the log; returns how many there were.
     func expire(at now: Date, limit: Int) async throws -> Int {
         try await db.run(
             """
@@ -83,9 +82,9 @@ struct QueueStore<Executor: PostgresExecutor> {
                           queue.attempts, queue.reason
             ),
             counted AS (
-                UPDATE notifications SET failed = notifications.failed + gone.count
-                FROM (SELECT notification_key, count(*) AS count FROM expired GROUP BY notification_key) AS gone
-                WHERE notifications.notification_key = gone.notification_key
+                UPDATE notifications SET failed = notifications.failed + counts.count
+                FROM (SELECT notification_key, count(*) AS count FROM expired GROUP BY notification_key) AS counts
+                WHERE notifications.notification_key = counts.notification_key
             )
             INSERT INTO log (
                 application_id, user_id, entry_id, notification_key, outcome, reason, logged_at, device_id, platform,
@@ -98,16 +97,15 @@ struct QueueStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Keeps what is under way from being taken by others.
     func renewLeases(_ entries: [ProviderQueue.Entry], until lease: Date) async throws {
         guard !entries.isEmpty else { return }
         try await db.run(
             """
             UPDATE queue SET leased_until = \(lease)
             FROM unnest(\(entries.map(\.user.application)), \(entries.map(\.user.user)), \(entries.map(\.id)))
-                AS held (application_id, user_id, entry_id)
-            WHERE queue.application_id = held.application_id AND queue.user_id = held.user_id
-                AND queue.entry_id = held.entry_id
+                AS leased (application_id, user_id, entry_id)
+            WHERE queue.application_id = leased.application_id AND queue.user_id = leased.user_id
+                AND queue.entry_id = leased.entry_id
             """
         )
     }

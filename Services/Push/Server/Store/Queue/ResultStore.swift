@@ -3,19 +3,17 @@ import Postgres
 import PushAPI
 import Wire
 
-/// Something that was sent, or could not be, with what follows from it.
 struct SendResult: Sendable {
     let claimed: ClaimedEntry
     let decision: SendDecision
 }
 
-/// Somebody, and one whose broadcasts he hears of.
 private struct Favourite: Hashable {
     let user: User.ID
     let broadcaster: String
 }
 
-/// Writes down what came of what was claimed: a statement for each kind of outcome, however many there are.
+/// Stores the results of claimed notifications, one statement for each kind of result.
 struct ResultStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -24,7 +22,6 @@ struct ResultStore<Executor: PostgresExecutor> {
         let outcome: NotificationRecord.Outcome
         let reason: String?
         let receipt: String?
-        /// Whether the operator is to look at it.
         let isFailure: Bool
     }
 
@@ -36,51 +33,51 @@ struct ResultStore<Executor: PostgresExecutor> {
         let otherEnvironment: Bool
     }
 
-    /// Takes rows out of the queue into the log; returns how many of each notification were sent, and were not.
+    /// Moves rows from the queue to the log; returns the numbers of sent and failed rows by notification.
     ///
-    /// A row that is gone already, since its user is, leaves nothing behind.
+    /// Rows of a user who was deleted meanwhile are skipped.
     func finish(_ rows: [Finished], at now: Date) async throws -> (sent: [Int64: Int], failed: [Int64: Int]) {
         guard !rows.isEmpty else { return ([:], [:]) }
         let entries = rows.map(\.claimed.entry)
         let counts = try await db.execute(
             """
-            WITH gone AS (
+            WITH finished AS (
                 DELETE FROM queue
                 USING unnest(
                     \(entries.map(\.user.application)), \(entries.map(\.user.user)), \(entries.map(\.id)),
                     \(rows.map(\.outcome.rawValue)), \(rows.map(\.reason)), \(rows.map(\.receipt)),
                     \(rows.map { $0.claimed.device?.id }), \(rows.map { $0.claimed.device?.platform.rawValue }),
                     \(rows.map(\.isFailure))
-                ) AS ended (
+                ) AS results (
                     application_id, user_id, entry_id, outcome, reason, receipt, device_id, platform, is_failure
                 )
-                WHERE queue.application_id = ended.application_id AND queue.user_id = ended.user_id
-                    AND queue.entry_id = ended.entry_id
+                WHERE queue.application_id = results.application_id AND queue.user_id = results.user_id
+                    AND queue.entry_id = results.entry_id
                 RETURNING queue.application_id, queue.user_id, queue.entry_id, queue.device_key, queue.notification_key,
-                          queue.message_id, queue.service, queue.sound, queue.badge, queue.attempts, ended.outcome,
-                          ended.reason, ended.receipt, ended.device_id, ended.platform, ended.is_failure
+                          queue.message_id, queue.service, queue.sound, queue.badge, queue.attempts, results.outcome,
+                          results.reason, results.receipt, results.device_id, results.platform, results.is_failure
             ),
-            kept AS (
+            failed AS (
                 INSERT INTO failures (
-                    failure_id, application_id, user_id, device_key, notification_key, message_id, service, sound, badge,
-                    reason, attempts, failed_at
+                    failure_id, application_id, user_id, device_key, notification_key, message_id, service, sound,
+                    badge, reason, attempts, failed_at
                 )
                 SELECT entry_id, application_id, user_id, device_key, notification_key, message_id, service, sound,
                        badge, reason, attempts, \(now)
-                FROM gone WHERE is_failure
+                FROM finished WHERE is_failure
             ),
             logged AS (
                 INSERT INTO log (
-                    application_id, user_id, entry_id, notification_key, outcome, reason, logged_at, device_id, platform,
-                    attempts, receipt
+                    application_id, user_id, entry_id, notification_key, outcome, reason, logged_at, device_id,
+                    platform, attempts, receipt
                 )
-                SELECT application_id, user_id, entry_id, notification_key, outcome, reason, \(now), device_id, platform,
-                       attempts, receipt
-                FROM gone
+                SELECT application_id, user_id, entry_id, notification_key, outcome, reason, \(now), device_id,
+                       platform, attempts, receipt
+                FROM finished
             )
             SELECT notification_key, count(*) FILTER (WHERE outcome = 'sent') AS sent,
                    count(*) FILTER (WHERE outcome <> 'sent') AS failed
-            FROM gone GROUP BY notification_key
+            FROM finished GROUP BY notification_key
             """
         )
         var (sent, failed): ([Int64: Int], [Int64: Int]) = ([:], [:])
@@ -92,7 +89,6 @@ struct ResultStore<Executor: PostgresExecutor> {
         return (sent, failed)
     }
 
-    /// Puts rows back, for later.
     func requeue(entries rows: [Requeued]) async throws {
         guard !rows.isEmpty else { return }
         let entries = rows.map(\.claimed.entry)
@@ -112,7 +108,7 @@ struct ResultStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// When something about a broadcaster was accepted for somebody.
+    /// Records that a provider accepted notifications about broadcasters, for the cooldown.
     func record(accepted rows: [ClaimedEntry], at now: Date) async throws {
         var latest: [Favourite: Int64] = [:]
         for row in rows {
@@ -120,7 +116,7 @@ struct ResultStore<Executor: PostgresExecutor> {
             latest[Favourite(user: row.entry.user, broadcaster: broadcaster)] = row.notification
         }
         guard !latest.isEmpty else { return }
-        // In one order everywhere, so that two instances never wait for each other.
+        // All instances insert in the same order, which prevents deadlocks.
         let recorded = latest.sorted {
             ($0.key.user.application, $0.key.user.user, $0.key.broadcaster)
                 < ($1.key.user.application, $1.key.user.user, $1.key.broadcaster)
@@ -130,8 +126,8 @@ struct ResultStore<Executor: PostgresExecutor> {
             INSERT INTO cooldowns (application_id, user_id, broadcaster, notification_key, accepted_at)
             SELECT application_id, user_id, broadcaster, notification_key, \(now)
             FROM unnest(
-                \(recorded.map(\.key.user.application)), \(recorded.map(\.key.user.user)), \(recorded.map(\.key.broadcaster)),
-                \(recorded.map(\.value))
+                \(recorded.map(\.key.user.application)), \(recorded.map(\.key.user.user)),
+                \(recorded.map(\.key.broadcaster)), \(recorded.map(\.value))
             ) AS accepted (application_id, user_id, broadcaster, notification_key)
             ON CONFLICT (application_id, user_id, broadcaster) DO UPDATE
             SET notification_key = EXCLUDED.notification_key, accepted_at = EXCLUDED.accepted_at
@@ -139,7 +135,6 @@ struct ResultStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Nothing was accepted for them for so long that it counts for nothing; returns how many were forgotten.
     func pruneCooldowns(before date: Date, limit: Int) async throws -> Int {
         try await db.run(
             """

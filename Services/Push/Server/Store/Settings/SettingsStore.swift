@@ -2,7 +2,7 @@ import Postgres
 import PushAPI
 import Wire
 
-/// What changes; nil, or no name, leaves a setting as it is.
+/// The changed settings; nil or an absent name leaves a setting unchanged.
 struct SettingsUpdate: Sendable {
     let enabled: Bool?
     let changesQuietHours: Bool
@@ -12,7 +12,6 @@ struct SettingsUpdate: Sendable {
     let enabledKinds: [String]
 }
 
-/// The table `settings`.
 struct SettingsStore<Executor: PostgresExecutor> {
     private static var columns: String {
         "enabled, quiet_start, quiet_end, time_zone, disabled_communities, disabled_kinds"
@@ -20,7 +19,7 @@ struct SettingsStore<Executor: PostgresExecutor> {
 
     let db: Executor
 
-    /// Nil: he has never said anything.
+    /// Returns nil for a user without stored settings.
     func find(of user: User.ID) async throws -> NotificationSettings? {
         try await db.first(
             """
@@ -31,7 +30,7 @@ struct SettingsStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// In one statement, so that of two changes at once neither undoes the other.
+    /// Changes settings in one statement, so that concurrent changes do not undo each other.
     func upsert(_ update: SettingsUpdate, of user: User.ID) async throws -> NotificationSettings {
         try await db.one(
             """
@@ -75,7 +74,7 @@ extension NotificationSettings {
             enabled: try row.bool("enabled"),
             quietHours: quiet?.hours,
             disabledCommunities: try row.strings("disabled_communities"),
-            // A kind that this release does not know is one of a newer one's.
+            // A kind that this release does not know is from a newer release.
             disabledKinds: try row.strings("disabled_kinds").compactMap(NotificationKind.init(rawValue:))
         )
     }

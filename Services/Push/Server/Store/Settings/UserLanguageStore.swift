@@ -1,7 +1,6 @@
 import Postgres
 import Wire
 
-/// The table `user_languages`.
 struct UserLanguageStore<Executor: PostgresExecutor> {
     let db: Executor
 

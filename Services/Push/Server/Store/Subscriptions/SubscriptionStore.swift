@@ -3,7 +3,7 @@ import Postgres
 import PushAPI
 import Wire
 
-/// What changes; nil, or no name, leaves a favourite as it is.
+/// The changed options; nil leaves an option unchanged.
 struct SubscriptionUpdate: Sendable {
     let notify: Bool?
     let cooldown: Bool?
@@ -13,13 +13,11 @@ struct SubscriptionUpdate: Sendable {
     let icon: String?
 }
 
-/// A favourite to be added, as one begins.
 struct NewSubscription: Sendable {
     let name: FoldedName
     let icon: String?
 }
 
-/// The table `subscriptions`.
 struct SubscriptionStore<Executor: PostgresExecutor> {
     private static var columns: String {
         "broadcaster, name, notify, cooldown, sound, disabled_communities, icon_url"
@@ -27,7 +25,6 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
 
     let db: Executor
 
-    /// In the order of their folded names, those after `last`.
     func page(
         of user: User.ID,
         after last: String,
@@ -55,7 +52,7 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// How many somebody has, counted no further than `limit`.
+    /// Returns the number of the user's favourites, at most `limit`.
     func count(of user: User.ID, upTo limit: Int) async throws -> Int {
         try await db.one(
             """
@@ -69,12 +66,13 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// In one statement, so that of two changes at once neither undoes the other; one that was removed begins anew.
+    /// Changes a favourite in one statement, so that concurrent changes do not undo each other; resets a removed
+    /// favourite.
     func upsert(_ name: FoldedName, _ update: SubscriptionUpdate, of user: User.ID) async throws -> Subscription {
         try await db.one(
             """
-            INSERT INTO subscriptions AS known (application_id, user_id, broadcaster, name, notify, cooldown, sound,
-                                                disabled_communities, icon_url)
+            INSERT INTO subscriptions AS existing (application_id, user_id, broadcaster, name, notify, cooldown, sound,
+                                                   disabled_communities, icon_url)
             VALUES (\(user.application), \(user.user), \(name.folded), \(name.text),
                     coalesce(\(update.notify), true), coalesce(\(update.cooldown), false),
                     coalesce(\(update.sound), \(NotificationSound.standard)),
@@ -83,14 +81,14 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
             SET (name, notify, cooldown, sound, disabled_communities, icon_url, removed_at) = (
                 SELECT excluded.name, excluded.notify, excluded.cooldown, excluded.sound,
                        excluded.disabled_communities, excluded.icon_url, NULL::timestamptz
-                WHERE known.removed_at IS NOT NULL
+                WHERE existing.removed_at IS NOT NULL
                 UNION ALL
-                SELECT known.name, coalesce(\(update.notify), known.notify),
-                       coalesce(\(update.cooldown), known.cooldown),
-                       coalesce(\(update.sound), known.sound),
-                       coalesce(\(update.disabledCommunities), known.disabled_communities),
-                       CASE WHEN \(update.changesIcon) THEN excluded.icon_url ELSE known.icon_url END, NULL
-                WHERE known.removed_at IS NULL
+                SELECT existing.name, coalesce(\(update.notify), existing.notify),
+                       coalesce(\(update.cooldown), existing.cooldown),
+                       coalesce(\(update.sound), existing.sound),
+                       coalesce(\(update.disabledCommunities), existing.disabled_communities),
+                       CASE WHEN \(update.changesIcon) THEN excluded.icon_url ELSE existing.icon_url END, NULL
+                WHERE existing.removed_at IS NULL
             )
             RETURNING \(unsafe: Self.columns)
             """,
@@ -108,7 +106,6 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Forgets those that somebody removed longest ago, where there are more than `limit`.
     func trimRemoved(of user: User.ID, to limit: Int) async throws {
         try await db.run(
             """
@@ -123,7 +120,7 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// Adds those that are not there, not even as removed; answers their names.
+    /// Adds favourites that the user neither has nor removed; returns their names.
     func add(_ new: [NewSubscription], to user: User.ID, upTo limit: Int) async throws -> [String] {
         try await db.all(
             """
@@ -132,9 +129,9 @@ struct SubscriptionStore<Executor: PostgresExecutor> {
             FROM unnest(\(new.map(\.name.folded)), \(new.map(\.name.text)), \(new.map(\.icon)))
                 WITH ORDINALITY AS found (broadcaster, name, icon, ordinal)
             WHERE NOT EXISTS (
-                SELECT FROM subscriptions AS known
-                WHERE known.application_id = \(user.application) AND known.user_id = \(user.user)
-                    AND known.broadcaster = found.broadcaster
+                SELECT FROM subscriptions AS existing
+                WHERE existing.application_id = \(user.application) AND existing.user_id = \(user.user)
+                    AND existing.broadcaster = found.broadcaster
             )
             ORDER BY ordinal LIMIT \(max(limit, 0))
             ON CONFLICT ON CONSTRAINT subscriptions_pkey DO NOTHING

@@ -1,11 +1,10 @@
 import Postgres
 import Wire
 
-/// The table `topic_subscriptions`.
 struct TopicSubscriptionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// False: he is in it.
+    /// Returns false if the user already subscribes to the topic.
     func insert(_ topic: String, of user: User.ID) async throws -> Bool {
         try await db.run(
             """
@@ -16,7 +15,6 @@ struct TopicSubscriptionStore<Executor: PostgresExecutor> {
         ) == 1
     }
 
-    /// How many somebody is in, counted no further than `limit`.
     func count(of user: User.ID, upTo limit: Int) async throws -> Int {
         try await db.one(
             """

@@ -2,9 +2,9 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// What push keeps of somebody, out of all its tables, for his export.
+/// Reads a user's data from push's tables for the export.
 ///
-/// Tokens stay here: they are how push services know his devices, and let whoever has them write to these.
+/// The export has no tokens, because anyone with a token can send notifications to the device.
 struct ExportStore<Executor: PostgresExecutor> {
     let db: Executor
 
@@ -65,8 +65,7 @@ struct ExportStore<Executor: PostgresExecutor> {
         )
     }
 
-    /// What he was told, and what was held back, and why.
-    func log(of user: User.ID, after place: [Int64]?) async throws -> ExportPages.Page {
+    func log(of user: User.ID, after position: [Int64]?) async throws -> ExportPages.Page {
         try await ExportPages.page(
             """
             SELECT ARRAY[log.entry_id] AS place, json_build_object(
@@ -76,7 +75,7 @@ struct ExportStore<Executor: PostgresExecutor> {
             )::text AS row
             FROM log LEFT JOIN notifications ON notifications.notification_key = log.notification_key
             WHERE log.application_id = \(user.application) AND log.user_id = \(user.user)
-                AND log.entry_id > \(place?.first ?? 0)
+                AND log.entry_id > \(position?.first ?? 0)
             ORDER BY log.entry_id
             LIMIT \(ExportPages.limit)
             """,

@@ -2,14 +2,13 @@ import Foundation
 import Postgres
 import Wire
 
-/// All that is kept of somebody's notifications.
 struct UserDeletionStore<Executor: PostgresExecutor> {
     let db: Executor
 
-    /// The tables with data of users, in the order in which they are cleared of an application.
+    /// The tables with users' data, in the order in which an application's deletion clears them.
     static var tables: [String] {
         [
-            // First, so that no recipient is decided any more, which writes into the other tables.
+            // First, so that fan-out stops writing into the other tables.
             "notifications", "queue", "held", "log", "cooldowns", "failures", "devices", "settings", "subscriptions",
             "topic_subscriptions", "circuits", "device_owners", "user_languages",
         ]
@@ -26,9 +25,10 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
         }
     }
 
-    /// Takes the words out of notifications that name somebody, of `limit` of them behind `key`, and sends those
-    /// no more that are not sent yet; answers with the last that it looked at.
-    func removeData(sender user: User.ID, after key: Int64, limit: Int, at now: Date) async throws -> Int64? {
+    /// Removes the text of notifications that name a user, and cancels pending ones.
+    ///
+    /// Scans `limit` notifications after `key`; returns the last scanned key, or nil at the end.
+    func removeText(mentioning user: User.ID, after key: Int64, limit: Int, at now: Date) async throws -> Int64? {
         let name = String(decoding: try JSONValue.string(user.user).compact(), as: UTF8.self)
         return try await db.one(
             """
@@ -43,7 +43,7 @@ struct UserDeletionStore<Executor: PostgresExecutor> {
                 FROM scanned
                 WHERE notifications.notification_key = scanned.notification_key
                     AND scanned.application_id = \(user.application)
-                    -- Those of an older release say it in what the app gets, if anywhere.
+                    -- Rows from an older release have no mentions; their data may contain the user id.
                     AND (strpos(scanned.mentions, \(name)) > 0 OR strpos(scanned.data, \(name)) > 0)
             )
             SELECT max(notification_key) AS last FROM scanned
