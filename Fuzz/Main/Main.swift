@@ -7,7 +7,9 @@ import Glibc
 /// Without `FUZZ_TARGET`, prints the names of all targets.
 @main
 enum Fuzz {
-    /// The target to run. It is global because libFuzzer's callback is a C function without a context pointer.
+    /// The target to run.
+    ///
+    /// It is global because libFuzzer's callback is a C function without a context pointer.
     nonisolated(unsafe) private static var target: FuzzTarget?
 
     static func main() {

@@ -1,5 +1,6 @@
-/// The error that `EventStreamReader` throws. The real type depends on the HTTP client, which the fuzzer does not
-/// build.
+/// The error that `EventStreamReader` throws.
+///
+/// The real type depends on the HTTP client, which the fuzzer does not build.
 struct NetworkError: Error {
     enum Class { case transient }
 

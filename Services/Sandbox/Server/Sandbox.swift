@@ -30,7 +30,9 @@ package final class Sandbox: Service {
         }
     }
 
-    /// Creates the sandbox, and loads or creates its keys. Blocks meanwhile, possibly for seconds.
+    /// Creates the sandbox, and loads or creates its keys.
+    ///
+    /// Blocks meanwhile, possibly for seconds.
     ///
     /// - Throws: `SettingError` when the keys or the authority's certificate cannot be written.
     package init(_ configuration: SandboxConfiguration, logger: Logger) throws {
@@ -170,7 +172,9 @@ package final class Sandbox: Service {
         try web.credentials(account, at: url)
     }
 
-    /// Creates a browser's subscription. With `serverKey`, only the owner of that key can push to it.
+    /// Creates a browser's subscription.
+    ///
+    /// With `serverKey`, only the owner of that key can push to it.
     package func subscribe(serverKey: String? = nil) throws -> WebSubscription {
         try keys.subscriptions.make(at: url, for: serverKey)
     }

@@ -30,7 +30,9 @@ struct APNs: Sendable {
     private static let collapseLimit = 64
     private static let topicLimit = 256
 
-    /// Decides about a request whose body has been read. An oversized body may be incomplete.
+    /// Decides about a request whose body has been read.
+    ///
+    /// An oversized body may be incomplete.
     func validate(
         _ request: APNsRequest,
         body: ByteBuffer,

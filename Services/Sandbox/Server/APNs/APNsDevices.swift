@@ -9,7 +9,9 @@ package enum AppleEnvironment: String, Codable, Sendable {
     case sandbox
 }
 
-/// The device tokens that tests have pinned. A token that is not pinned is valid in both environments and for any app.
+/// The device tokens that tests have pinned.
+///
+/// A token that is not pinned is valid in both environments and for any app.
 package final class APNsDevices: Sendable {
     struct Device: Sendable {
         var environment: AppleEnvironment?
@@ -17,7 +19,9 @@ package final class APNsDevices: Sendable {
     }
 
     private static let limit = 200_000
-    /// The length of a token in hex digits. Tokens usually have 32 bytes, and Apple warns that they may become longer.
+    /// The length of a token in hex digits.
+    ///
+    /// Tokens usually have 32 bytes, and Apple warns that they may become longer.
     private static let lengths = 64...200
 
     private let pins = Lock<[String: Device]>([:])

@@ -99,8 +99,9 @@ final class ProviderTokens: Sendable {
         return token
     }
 
-    /// Returns whether the signature is valid. Apple accepts raw signatures (RFC 7515) and DER, which many libraries
-    /// make.
+    /// Returns whether the signature is valid.
+    ///
+    /// Apple accepts raw signatures (RFC 7515) and DER, which many libraries make.
     private static func isSigned(_ jws: CompactJWS, by key: P256.Signing.PublicKey) -> Bool {
         // Bytes that are not a signature make the token invalid.
         let raw = try? P256.Signing.ECDSASignature(rawRepresentation: jws.signature)

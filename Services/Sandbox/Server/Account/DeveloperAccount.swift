@@ -65,7 +65,9 @@ struct DeveloperAccount: Sendable {
         try folder.write(String(decoding: account, as: UTF8.self) + "\n", to: "service-account.json")
     }
 
-    /// The app that receives notifications. Topics with a suffix, such as `.voip`, belong to it too.
+    /// The app that receives notifications.
+    ///
+    /// Topics with a suffix, such as `.voip`, belong to it too.
     var topic: String { "org.example.\(name)" }
     var project: String { "\(name)-sandbox" }
     var clientEmail: String { "push@\(project).iam.gserviceaccount.com" }

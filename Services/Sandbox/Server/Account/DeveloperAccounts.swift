@@ -2,7 +2,9 @@ import Foundation
 import Locks
 import Wire
 
-/// The developer accounts. Each is created when it is first requested.
+/// The developer accounts.
+///
+/// Each is created when it is first requested.
 final class DeveloperAccounts: Sendable {
     /// Bounds the cost of RSA keys, which take time and memory; no test needs as many accounts.
     private static let limit = 100
@@ -10,7 +12,9 @@ final class DeveloperAccounts: Sendable {
     private let folder: PrivateFolder?
     private let accounts = Lock<[String: DeveloperAccount]>([:])
 
-    /// Loads the stored accounts and creates the standard one. Blocks on the disk and while keys are generated.
+    /// Loads the stored accounts and creates the standard one.
+    ///
+    /// Blocks on the disk and while keys are generated.
     init(storedIn folder: PrivateFolder?) throws {
         self.folder = try folder?.folder("accounts")
         _ = try account(DeveloperAccount.standard)

@@ -53,7 +53,7 @@ struct PrivateAuthority: Sendable {
 
     /// Returns the TLS context of a server on this machine, for HTTP/2 and HTTP/1.1.
     ///
-    /// - Parameter names: DNS names of the server besides `localhost` and `sandbox`.
+    /// The certificate has `localhost`, `sandbox`, the loopback addresses and the DNS names in `names`.
     func serverContext(names: [String], now: Date) throws -> NIOSSLContext {
         let own = P256.Signing.PrivateKey()
         let leaf = try leaf(for: own, names: names, now: now)

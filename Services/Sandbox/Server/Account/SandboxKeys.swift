@@ -6,7 +6,9 @@ package final class SandboxKeys: Sendable {
     let accounts: DeveloperAccounts
     let subscriptions: Subscriptions
 
-    /// Loads the stored keys, or creates them. Blocks meanwhile, possibly for seconds.
+    /// Loads the stored keys, or creates them.
+    ///
+    /// Blocks meanwhile, possibly for seconds.
     ///
     /// - Parameter folder: the folder of the keys; nil keeps them in memory, until the process ends.
     /// - Throws: `SettingError` when the folder cannot be created or written.

@@ -16,7 +16,9 @@ final class AccessTokens: Sendable {
     private static let lifetime = 3_600
     /// How many seconds a client's clock may differ.
     private static let skew = 300
-    /// The maximum number of stored tokens. One more removes all of them, and clients request new ones.
+    /// The maximum number of stored tokens.
+    ///
+    /// One more removes all of them, and clients request new ones.
     private static let limit = 10_000
 
     private struct Claims: Decodable {
@@ -164,7 +166,9 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// Returns the fields of an `application/x-www-form-urlencoded` body. The first field of a name wins.
+    /// Returns the fields of an `application/x-www-form-urlencoded` body.
+    ///
+    /// The first field of a name wins.
     private static func form(_ body: ByteBuffer) -> [String: String] {
         var parts = URLComponents()
         parts.percentEncodedQuery = String(buffer: body).replacing("+", with: "%20")

@@ -43,7 +43,9 @@ struct FCMMessage {
         try Self.checkSize(of: message, limit: message["token"] == nil ? Self.topicLimit : Self.limit)
     }
 
-    /// Roost's id of the message, which identifies a repetition. FCM itself has no such id.
+    /// Roost's id of the message, which identifies a repetition.
+    ///
+    /// FCM itself has no such id.
     var id: String? { content["data"]?["id"]?.text }
 
     private static func target(of message: JSONValue) throws(FCMError) -> String {

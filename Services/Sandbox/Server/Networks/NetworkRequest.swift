@@ -98,8 +98,9 @@ struct NetworkRequest: Sendable {
 
     // MARK: Parameters
 
-    /// Returns a parameter of the query, the form, or the top level of a JSON body. An empty parameter counts as
-    /// missing.
+    /// Returns a parameter of the query, the form, or the top level of a JSON body.
+    ///
+    /// An empty parameter counts as missing.
     subscript(name: String) -> String? {
         let all = query + form
         if let found = all.first(where: { $0.name == name })?.value { return found.isEmpty ? nil : found }

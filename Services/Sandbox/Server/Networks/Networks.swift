@@ -3,7 +3,9 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// The social networks, each below a path of its name. Rate limits and script rules are applied here for all of them.
+/// The social networks, each below a path of its name.
+///
+/// Rate limits and script rules are applied here for all of them.
 package final class Networks: Sendable {
     package let clock: SandboxClock
     let script: Script
@@ -43,7 +45,9 @@ package final class Networks: Sendable {
 
     // MARK: Routing
 
-    /// Returns whether a path belongs to a network. Bodies to networks may be as large as a video.
+    /// Returns whether a path belongs to a network.
+    ///
+    /// Bodies to networks may be as large as a video.
     func isNetwork(_ uri: String) -> Bool {
         let first = uri.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
         return networksByName[String(first)] != nil || Self.roots[String(first)] != nil

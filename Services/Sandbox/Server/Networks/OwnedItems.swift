@@ -5,7 +5,9 @@ protocol OwnedItem: Sendable {
     var owner: Int { get }
 }
 
-/// The pending uploads of people, under increasing ids. A person can find only their own.
+/// The pending uploads of people, under increasing ids.
+///
+/// A person can find only their own.
 final class OwnedItems<Item: OwnedItem>: Sendable {
     private let items: Lock<(all: [Int64: Item], last: Int64)>
 

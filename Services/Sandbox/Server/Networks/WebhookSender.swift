@@ -21,7 +21,9 @@ final class WebhookSender: Sendable {
         var reversed = false
     }
 
-    /// Changes to the plan. Fields that are nil stay as they are.
+    /// Changes to the plan.
+    ///
+    /// Fields that are nil stay as they are.
     struct DeliveryPlanChanges: Decodable {
         var times: Int?
         var held: Bool?

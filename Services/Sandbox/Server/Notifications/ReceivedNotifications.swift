@@ -96,7 +96,9 @@ package final class ReceivedNotifications: Sendable {
     /// The number of the newest notification.
     package var last: Int { state.withLock { $0.last } }
 
-    /// Removes the stored notifications and resets the counts. The numbering continues.
+    /// Removes the stored notifications and resets the counts.
+    ///
+    /// The numbering continues.
     package func clear() {
         state.withLock { state in
             state.newest = []
@@ -121,7 +123,9 @@ package final class ReceivedNotifications: Sendable {
 
     // MARK: Listeners
 
-    /// Adds a callback for every arrival, called on any thread. Returns nil when there are already 256 callbacks.
+    /// Adds a callback for every arrival, called on any thread.
+    ///
+    /// Returns nil when there are already 256 callbacks.
     func listen(_ wake: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             guard state.listeners.count < Self.listenerLimit else { return nil }

@@ -67,7 +67,7 @@ struct EmailContent: Sendable {
     }
 
     private static func headerAndBody(_ raw: String) throws -> (header: [String: [String]], body: String) {
-        guard let gap = raw.range(of: "\r\n\r\n") else { throw Violation(text: "5.6.0 a header and a body are required") }
+        guard let gap = raw.range(of: "\r\n\r\n") else { throw Violation(text: "5.6.0 the mail has no header or body") }
         var header: [String: [String]] = [:]
         // A line that begins with white space continues the previous line.
         let unfolded = raw[..<gap.lowerBound].replacing("\r\n ", with: " ").replacing("\r\n\t", with: " ")

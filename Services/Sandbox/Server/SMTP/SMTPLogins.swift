@@ -2,7 +2,9 @@ import Crypto
 import Foundation
 import Wire
 
-/// The logins of the mail server. Each account has its name and a password derived from its keys, stable over restarts.
+/// The logins of the mail server.
+///
+/// Each account has its name and a password derived from its keys, stable over restarts.
 struct SMTPLogins: Sendable {
     let accounts: DeveloperAccounts
 

@@ -21,7 +21,9 @@ package final class Script: Sendable {
     }
 
     private let state = Lock(State())
-    /// Whether there are no rules, which is usual. Reading it needs no lock, for thousands of requests per second.
+    /// Whether there are no rules, which is usual.
+    ///
+    /// Reading it needs no lock, for thousands of requests per second.
     private let isEmpty = Atomic<Bool>(true)
 
     init() {}
@@ -55,7 +57,7 @@ package final class Script: Sendable {
 
     /// Returns the rule for a request, and counts the request against the rule's `times`.
     ///
-    /// - Parameter path: the path of a request to a network, which a rule's `path` is compared with.
+    /// A rule's `path` applies only to requests to networks, whose `path` must contain it.
     func follow(_ service: SandboxService, token: String, path: String = "") -> ScriptRule? {
         guard !isEmpty.load(ordering: .acquiring) else { return nil }
         return state.withLock { state in

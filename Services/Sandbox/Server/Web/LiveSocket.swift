@@ -6,7 +6,9 @@ import NIOWebSocket
 
 /// A WebSocket over which a network sends events.
 struct LiveSocket: Sendable {
-    /// Opens the socket. Messages to the client go through `send`, and the result receives the client's messages.
+    /// Opens the socket.
+    ///
+    /// Messages to the client go through `send`, and the result receives the client's messages.
     let open: @Sendable (_ send: @escaping @Sendable (String) -> Void) -> LiveSocketEnd
 
     /// Upgrades a connection to a WebSocket (RFC 6455, section 4.2.2).

@@ -48,7 +48,9 @@ final class NotificationSubscriber {
         self.request = request
     }
 
-    /// Starts sending. Calls `done` with the single response, or with nil when there are too many subscribers.
+    /// Starts sending.
+    ///
+    /// Calls `done` with the single response, or with nil when there are too many subscribers.
     func start(in context: ChannelHandlerContext, done: @escaping Done) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop

@@ -57,7 +57,9 @@ enum ResponseAction {
 extension ScriptRule {
     var pause: TimeAmount? { delay.map { .milliseconds(Int64($0 * 1_000)) } }
 
-    /// Returns the reaction that the rule demands. A response is created by the service.
+    /// Returns the reaction that the rule demands.
+    ///
+    /// A response is created by the service.
     func reply(_ response: () -> WebResponse) -> ResponseAction {
         switch behaviour {
         case .silence: return .silence

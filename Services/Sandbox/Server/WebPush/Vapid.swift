@@ -30,16 +30,16 @@ final class Vapid: Sendable {
     }
 
     private let now: @Sendable () -> Date
-    /// The fields with a valid signature. A server uses the same field for hours.
+    /// The fields with a valid signature.
+    ///
+    /// A server uses the same field for hours.
     private let verified = Lock<[String: (claims: Claims, key: Data)]>([:])
 
     init(now: @escaping @Sendable () -> Date) {
         self.now = now
     }
 
-    /// Returns the public key of the application server.
-    ///
-    /// - Parameter origin: the origin of the subscription's endpoint, which must be the token's audience.
+    /// Returns the public key of the application server, whose token must have the endpoint's origin as its audience.
     func validate(_ field: String?, origin: String) throws(RequestError) -> Data {
         guard let field else { throw RequestError(401, "MissingVapid", "Authorization is required (RFC 8292)") }
         let (claims, key) = try verify(field)

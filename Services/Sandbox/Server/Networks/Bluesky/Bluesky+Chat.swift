@@ -105,7 +105,9 @@ extension Bluesky {
         return .jsonValue(message(sent, isInUnion: false))
     }
 
-    /// Returns all messages after a cursor, in order. Clients poll this method.
+    /// Returns all messages after a cursor, in order.
+    ///
+    /// Clients poll this method.
     private func log(_ request: NetworkRequest, by caller: Caller) -> WebResponse {
         let after = request["cursor"].flatMap(BlueskyNames.id)
         let messageThreads = community.messageThreads(of: caller.person.number)

@@ -59,7 +59,9 @@ final class BlueskyGrants: Sendable {
 
     // MARK: Proofs
 
-    /// The current DPoP nonce. It changes every three minutes, and the previous nonce is valid for another three.
+    /// The current DPoP nonce.
+    ///
+    /// It changes every three minutes, and the previous nonce is valid for another three.
     var nonce: String { nonce(at: clock.now) }
 
     private func nonce(at time: Date) -> String {
@@ -71,7 +73,9 @@ final class BlueskyGrants: Sendable {
         nonce == self.nonce || nonce == self.nonce(at: clock.now.addingTimeInterval(-180))
     }
 
-    /// Records a proof's id. Returns false when the id was already used.
+    /// Records a proof's id.
+    ///
+    /// Returns false when the id was already used.
     func registerProof(_ id: String) -> Bool {
         let now = clock.now
         return state.withLock { state in

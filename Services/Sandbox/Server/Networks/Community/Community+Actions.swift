@@ -49,7 +49,9 @@ extension Community {
         }
     }
 
-    /// Adds or removes a person's like. Returns nil when the post does not exist.
+    /// Adds or removes a person's like.
+    ///
+    /// Returns nil when the post does not exist.
     func like(_ id: Int64, by person: Int, _ likes: Bool = true) -> Post? {
         let time = clock.now
         return change { state in
@@ -120,7 +122,9 @@ extension Community {
         }
     }
 
-    /// Sends a message to a thread. Returns nil unless the sender is a member of it.
+    /// Sends a message to a thread.
+    ///
+    /// Returns nil unless the sender is a member of it.
     func sendMessage(
         _ text: String,
         media: [Attachment] = [],

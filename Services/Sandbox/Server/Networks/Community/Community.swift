@@ -1,7 +1,9 @@
 import Foundation
 import Locks
 
-/// The people of one network and their posts, in memory. The seed is the same at every start, and clients change it.
+/// The people of one network and their posts, in memory.
+///
+/// The seed is the same at every start, and clients change it.
 final class Community: Sendable {
     struct State {
         var people: [Person] = []
@@ -138,7 +140,9 @@ final class Community: Sendable {
     }
 }
 
-/// The requested part of a timeline. Both bounds are exclusive.
+/// The requested part of a timeline.
+///
+/// Both bounds are exclusive.
 struct PostRange {
     var below: Int64?
     var above: Int64?

@@ -17,15 +17,19 @@ struct Person: Sendable {
 }
 
 extension Person {
-    /// The people of every network. Clients sign in as the first four.
+    /// The people of every network.
+    ///
+    /// Clients sign in as the first four.
     static let seeded: [(name: String, displayName: String)] = [
         ("ana", "Ana Albers"), ("bo", "Bo Brandt"), ("cara", "Cara Conti"), ("dan", "Dan Duval"),
         ("eli", "Eli Eriksen"), ("fay", "Fay Ferreira"), ("gus", "Gus Gruber"), ("hana", "Hana Horvat"),
         ("ivo", "Ivo Ilic"), ("jo", "Jo Jansen"), ("kim", "Kim Kaya"), ("lou", "Lou Lefevre"),
     ]
 
-    /// Returns the people that a seeded person follows. The sets of Ana and Bo overlap but differ, so that a test
-    /// notices when a client receives the other account's response.
+    /// Returns the people that a seeded person follows.
+    ///
+    /// The sets of Ana and Bo overlap but differ, so that a test notices when a client receives the other account's
+    /// response.
     static func followed(by number: Int) -> Set<Int> {
         let first = number < seeded.count ? 2 + number % 4 : number % 8
         return Set((0..<7).map { (first + $0) % seeded.count }).subtracting([number])

@@ -93,7 +93,9 @@ extension Facebook {
         return view.post(id).map { .jsonValue(view.chosen(view.shown($0))) }
     }
 
-    /// Returns the requested fields of a person. The email address requires the scope `email`.
+    /// Returns the requested fields of a person.
+    ///
+    /// The email address requires the scope `email`.
     private func ofOwn(_ person: Person, _ request: NetworkRequest) -> [String: JSONValue] {
         let fields = request["fields"] ?? ""
         var own: [String: JSONValue] = [:]
@@ -135,7 +137,9 @@ extension Facebook {
         ])
     }
 
-    /// Returns a feed, paged by `until` and a token. A short page may still have a next page.
+    /// Returns a feed, paged by `until` and a token.
+    ///
+    /// A short page may still have a next page.
     private func feed(
         _ request: NetworkRequest,
         _ view: FacebookView,

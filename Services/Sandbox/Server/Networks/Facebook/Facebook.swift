@@ -98,7 +98,9 @@ struct Facebook: FakeNetwork {
         return .response(response ?? errorResponse(.notFound, of: request))
     }
 
-    /// Handles `/{page}/subscribed_apps`. Only the Page's own token can subscribe the app to the Page's events.
+    /// Handles `/{page}/subscribed_apps`.
+    ///
+    /// Only the Page's own token can subscribe the app to the Page's events.
     private func subscribedApps(_ path: [String], _ request: NetworkRequest, _ caller: Caller) throws -> WebResponse {
         let page = FacebookView.page(of: caller.person)
         guard caller.scopes.contains("page"), path.count == 2, ["me", page].contains(path[0]) else {

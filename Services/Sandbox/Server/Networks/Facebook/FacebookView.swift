@@ -6,12 +6,16 @@ struct FacebookView {
     let community: Community
     let request: NetworkRequest
     let viewer: Person
-    /// Whether a person reads, as in v2.3, and not a Page. Then authors are people, with the ids that `me` returns.
+    /// Whether a person reads, as in v2.3, and not a Page.
+    ///
+    /// Then authors are people, with the ids that `me` returns.
     var isPersonal = false
 
     static func page(of person: Person) -> String { String(546_349_135_000_000 + person.id) }
 
-    /// Returns the person with this id, or the owner of the Page with this id. `me` is the viewer.
+    /// Returns the person with this id, or the owner of the Page with this id.
+    ///
+    /// `me` is the viewer.
     func person(_ id: String) -> Person? {
         if id == "me" { return viewer }
         return community.people.first { String($0.id) == id || Self.page(of: $0) == id }
@@ -94,7 +98,9 @@ struct FacebookView {
         ])
     }
 
-    /// Returns only the requested fields, as since v2.4. `id` is always included.
+    /// Returns only the requested fields, as since v2.4.
+    ///
+    /// `id` is always included.
     func chosen(_ value: JSONValue) -> JSONValue {
         guard let fields = request["fields"], case .object(let all) = value else { return value }
         var names: Set<String> = ["id"]

@@ -97,7 +97,9 @@ private final class MastodonStreams: Sendable {
 
     var all: Set<String> { names.withLock { $0 } }
 
-    /// Executes a client's command. Returns an error message when the command is invalid.
+    /// Executes a client's command.
+    ///
+    /// Returns an error message when the command is invalid.
     func handleCommand(_ text: String) -> String? {
         // The guard reports text that is not JSON like any other invalid command.
         let command = try? JSONParser.parse(text.utf8)

@@ -3,7 +3,9 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// A Mastodon instance of version 4.7. Apps register themselves, ids are times, and `Link` fields name further pages.
+/// A Mastodon instance of version 4.7.
+///
+/// Apps register themselves, ids are times, and `Link` fields name further pages.
 struct Mastodon: FakeNetwork {
     let service = SandboxService.mastodon
     let community: Community

@@ -67,7 +67,9 @@ final class MetaWebhooks: Sendable {
         return .jsonValue(["success": true])
     }
 
-    /// Sends a change of a Page's or account's field. The signature covers the body's bytes.
+    /// Sends a change of a Page's or account's field.
+    ///
+    /// The signature covers the body's bytes.
     func send(_ object: String, _ field: String, of id: String, _ entry: [String: JSONValue]) {
         let url = state.withLock { state -> String? in
             guard let hook = state.hooks[object], hook.fields.contains(field),

@@ -65,14 +65,18 @@ final class Grants: Sendable {
         }
     }
 
-    /// Returns the grant of a refresh token. With `once`, the refresh token becomes invalid.
+    /// Returns the grant of a refresh token.
+    ///
+    /// With `once`, the refresh token becomes invalid.
     func renewal(_ refresh: String, once: Bool) -> Grant? {
         state.withLock { state in
             once ? state.refresh.removeValue(forKey: refresh) : state.refresh[refresh]
         }
     }
 
-    /// Revokes an access token or refresh token together with its counterpart. Returns whether the token existed.
+    /// Revokes an access token or refresh token together with its counterpart.
+    ///
+    /// Returns whether the token existed.
     @discardableResult
     func revoke(_ token: String) -> Bool {
         state.withLock { state in

@@ -4,8 +4,9 @@ import Wire
 
 /// The consent page, and the exchange of codes for tokens (OpenID Connect Core, section 3.1).
 extension OpenIDIssuer {
-    /// Returns the error of an invalid authorization request. The page shows the error, and the application does not
-    /// receive it.
+    /// Returns the error of an invalid authorization request.
+    ///
+    /// The page shows the error, and the application does not receive it.
     private func violation(of request: NetworkRequest) -> String? {
         guard request["client_id"] == clientID else { return "Error 401: invalid_client" }
         guard let redirect = request["redirect_uri"], isRegistered(redirect) else {

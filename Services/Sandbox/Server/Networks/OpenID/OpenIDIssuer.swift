@@ -21,7 +21,9 @@ final class OpenIDIssuer: FakeNetwork {
 
     private struct State {
         var profiles: [Int: IdentityProfile] = [:]
-        /// The registered redirect addresses. While there are none, every address is valid.
+        /// The registered redirect addresses.
+        ///
+        /// While there are none, every address is valid.
         var redirects: Set<String> = []
         var key: SigningKey?
         /// The revoked tokens.
@@ -60,7 +62,9 @@ final class OpenIDIssuer: FakeNetwork {
         return NetworkAccount(name: person.name, id: subject(of: person), accessToken: token)
     }
 
-    /// Returns the subject id of a person. Google's ids are numbers, and Apple's have three parts.
+    /// Returns the subject id of a person.
+    ///
+    /// Google's ids are numbers, and Apple's have three parts.
     func subject(of person: Person) -> String {
         isApple ? "000123.\(person.stableKey).0831" : "1080\(person.id)0018273645"
     }
@@ -84,14 +88,16 @@ final class OpenIDIssuer: FakeNetwork {
 
     var revocations: [String] { state.withLock { $0.revoked } }
 
-    /// Records that the app receives a person's name. Returns false when it already did, because Apple discloses it
-    /// once.
+    /// Records that the app receives a person's name.
+    ///
+    /// Returns false when it already did, because Apple discloses it once.
     func isFirstNameDisclosure(of person: Int) -> Bool { state.withLock { $0.named.insert(person).inserted } }
 
     // MARK: Keys
 
-    /// The first signing key. All providers share it, and it is created on first use, because creating an RSA key is
-    /// slow.
+    /// The first signing key.
+    ///
+    /// All providers share it, and it is created on first use, because creating an RSA key is slow.
     private static let firstKey = Result { try makeKey() }
 
     func signingKey() throws -> SigningKey {

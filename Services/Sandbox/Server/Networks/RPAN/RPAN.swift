@@ -2,7 +2,9 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// `strapi.reddit.com`: the public list of live broadcasts. Errors are in the body.
+/// `strapi.reddit.com`: the public list of live broadcasts.
+///
+/// Errors are in the body.
 struct RPAN: FakeNetwork {
     let service = SandboxService.rpan
     let community: Community
@@ -68,7 +70,9 @@ struct RPAN: FakeNetwork {
         .jsonValue(["status": "success", "status_message": "", "next_cursor": "", "data": data])
     }
 
-    /// Returns a list item. As in the original, field names are snake_case outside of `post` and camelCase inside.
+    /// Returns a list item.
+    ///
+    /// As in the original, field names are snake_case outside of `post` and camelCase inside.
     private func item(_ broadcast: SandboxBroadcast, rank: Int, of total: Int, _ request: NetworkRequest) -> JSONValue {
         let passed = (broadcast.endedAt ?? clock.now).timeIntervalSince(broadcast.startedAt)
         let link = "https://www.reddit.com/rpan/r/\(broadcast.community)/\(broadcast.id.dropFirst(3))"

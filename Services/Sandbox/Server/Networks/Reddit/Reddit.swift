@@ -69,7 +69,9 @@ struct Reddit: FakeNetwork {
         return caller
     }
 
-    /// Checks the user agent. Reddit limits default user agents to almost no requests.
+    /// Checks the user agent.
+    ///
+    /// Reddit limits default user agents to almost no requests.
     private func checkAgent(_ request: NetworkRequest) throws {
         let agent = request.headers.first(name: "user-agent") ?? ""
         guard

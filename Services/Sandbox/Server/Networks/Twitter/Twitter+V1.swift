@@ -154,8 +154,9 @@ extension Twitter {
         }
     }
 
-    /// Returns the weighted length of a tweet. Characters beyond Latin and punctuation count twice, and a URL counts
-    /// 23.
+    /// Returns the weighted length of a tweet.
+    ///
+    /// Characters beyond Latin and punctuation count twice, and a URL counts 23.
     static func weight(_ text: String) -> Int {
         let plain = text.replacing(/https?:\/\/\S+/, with: String(repeating: "x", count: 23))
         return plain.unicodeScalars.reduce(0) { sum, scalar in

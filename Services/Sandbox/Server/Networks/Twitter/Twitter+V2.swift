@@ -33,8 +33,9 @@ extension Twitter {
         }
     }
 
-    /// Checks that the token has a scope. OAuth 1.0a tokens have all scopes; OAuth 2 tokens have those that the person
-    /// granted.
+    /// Checks that the token has a scope.
+    ///
+    /// OAuth 1.0a tokens have all scopes; OAuth 2 tokens have those that the person granted.
     func requireScope(_ scope: String, _ caller: Caller) throws {
         guard caller.scopes.contains(scope) else {
             throw Self.problem(

@@ -50,7 +50,9 @@ struct Vine: FakeNetwork {
 
     // MARK: Rate limits and errors
 
-    /// Vine did not publish its limits. Clients observed the status 420.
+    /// Vine did not publish its limits.
+    ///
+    /// Clients observed the status 420.
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         RateBudget(name: "all", limit: 1_000, window: 3_600)
     }
@@ -142,7 +144,9 @@ struct Vine: FakeNetwork {
         }
     }
 
-    /// Returns a page. The anchor is the newest item at the time of the first page, and all pages are counted from it.
+    /// Returns a page.
+    ///
+    /// The anchor is the newest item at the time of the first page, and all pages are counted from it.
     private func list<Item>(
         _ request: NetworkRequest,
         _ all: [Item],
