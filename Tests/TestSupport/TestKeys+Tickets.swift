@@ -4,7 +4,9 @@ import JWTKit
 package import Wire
 
 extension TestKeys {
-    /// A stream ticket as auth issues it, except for `type` in its header and what `change` does to its claims.
+    /// Returns a stream ticket as auth issues it.
+    ///
+    /// Tests can replace `type` in its header and change its claims.
     package func ticket(
         for user: User.ID,
         session: String = UUID().uuidString.lowercased(),
