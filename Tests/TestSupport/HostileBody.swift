@@ -79,8 +79,7 @@ package enum CostTest {
     }()
 
     /// Returns the allowed time for a body in seconds: 8 times the reference for its size, plus the time of 100 kB for
-    /// the
-    /// rest of the request.
+    /// the rest of the request.
     ///
     /// In a release build this is 25 ms per 100 kB.
     package static func allowance(for bytes: Int) -> Double {

@@ -104,13 +104,13 @@ class _Fixture:
     def polls(self, seconds, failing=()):
         """Returns polls per second, and social's processor seconds per second."""
         program = self.social.program
-        before, asked = self._polls(), outcomes(self.social)
+        before, earlier = self._polls(), outcomes(self.social)
         cpu, began = program.cpu_seconds(), time.monotonic()
         time.sleep(seconds)
         polls, took = self._polls() - before, time.monotonic() - began
         cpu = program.cpu_seconds() - cpu
         after = outcomes(self.social)
-        wrong = {name: after[name] - asked.get(name, 0) for name in after if name not in ("ok", *failing)}
+        wrong = {name: after[name] - earlier.get(name, 0) for name in after if name not in ("ok", *failing)}
         if any(wrong.values()):
             raise RuntimeError(f"polls failed: {wrong}")
         return polls / took, cpu / took

@@ -1,6 +1,5 @@
 -- Creates :people users of one application with an iPhone each and the favourites `pianist` and `drummer`. All users
--- have
--- disabled the drummer's broadcasts in `redditsets`.
+-- have disabled the drummer's broadcasts in `redditsets`.
 SET search_path = push;
 
 INSERT INTO devices (application_id, user_id, device_id, platform, token, token_hash, registered_at, seen_at)

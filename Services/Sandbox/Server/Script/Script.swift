@@ -5,8 +5,7 @@ import Wire
 /// The rules that make the services fail.
 ///
 /// A rule for the request's token takes precedence over a rule for all tokens, and an older rule over a newer one. A
-/// rule
-/// with `times` is removed after that many requests.
+/// rule with `times` is removed after that many requests.
 package final class Script: Sendable {
     private static let limit = 10_000
 

@@ -32,10 +32,8 @@ package struct WebSubscription: Codable, Sendable {
 /// The browsers' subscriptions.
 ///
 /// Subscriptions are not stored. Their keys are derived from the id and a secret of the sandbox, and the id
-/// authenticates
-/// itself. An id has 16 random bytes, 8 bytes of the hash of the only key that may push to it (zeros for any key), and
-/// 8
-/// bytes of a MAC.
+/// authenticates itself. An id has 16 random bytes, 8 bytes of the hash of the only key that may push to it (zeros for
+/// any key), and 8 bytes of a MAC.
 final class Subscriptions: Sendable {
     /// The browser's keys of one subscription.
     struct Browser {

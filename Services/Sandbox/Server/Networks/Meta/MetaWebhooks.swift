@@ -7,8 +7,7 @@ import Wire
 /// The webhook subscriptions of Meta.
 ///
 /// An app has one address per object, which must echo a challenge. It receives events of the Pages and accounts that
-/// have
-/// subscribed the app.
+/// have subscribed the app.
 final class MetaWebhooks: Sendable {
     private struct State {
         /// The address and the fields of each object.
