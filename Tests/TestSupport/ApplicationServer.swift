@@ -19,9 +19,7 @@ package struct ApplicationServer: Sendable {
         auth.setKey(key, publicKey: privateKey.publicKey.derRepresentation)
     }
 
-    /// Returns a valid token, with replaced claims and header fields.
-    ///
-    /// A null value removes the claim or field.
+    /// Returns a valid token, with replaced claims and header fields; null removes a claim or field.
     package func token(
         _ claims: [String: JSONValue] = [:],
         header: [String: JSONValue] = [:],

@@ -69,13 +69,11 @@ package final class EventStreamClient {
         return try await body(client)
     }
 
-    /// Returns the next event, or nil at the end of the stream.
     package func event() async -> Event? {
         while let piece = await next() { if case .event(let event) = piece { return event } }
         return nil
     }
 
-    /// Returns the next event or id.
     package func next() async -> Piece? {
         let piece = await pieces.next()
         switch piece {

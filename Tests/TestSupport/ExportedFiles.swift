@@ -4,7 +4,6 @@ package import ServiceClient
 package import ServiceHost
 package import Wire
 
-/// The files that a service adds to an export.
 package struct ExportedFiles: Sendable {
     /// The names in the order of the export.
     package private(set) var names: [String] = []
@@ -33,7 +32,6 @@ package struct ExportedFiles: Sendable {
         }
     }
 
-    /// Returns the text of a file, or nil when the export has no such file.
     package func text(_ name: String) -> String? { contents[name].map { String(decoding: $0, as: UTF8.self) } }
 
     /// Returns the JSON of a file, or null when the export has no such file or it is not JSON.
@@ -41,6 +39,5 @@ package struct ExportedFiles: Sendable {
         (try? JSONParser.parse(contents[name] ?? Data())) ?? .null
     }
 
-    /// The text of all files.
     package var text: String { contents.values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n") }
 }

@@ -28,7 +28,6 @@ package final class FakePush: Sendable {
 
     /// The accepted notifications in the order of arrival, without duplicates.
     package var taken: [NotificationRequest] { state.withLock(\.taken) }
-    /// The received notifications by call.
     package var calls: [[NotificationRequest]] { state.withLock(\.calls) }
     /// The text of each body, or the key and the arguments of a body from the message catalogs.
     package var bodies: [String] { taken.compactMap { $0.body ?? $0.bodyMessage?.summary } }
@@ -40,7 +39,6 @@ package final class FakePush: Sendable {
     }
     package func dropResponses(_ count: Int) { state.withLock { $0.droppedResponses = count } }
 
-    /// Waits until at least `count` notifications were accepted.
     package func waitForNotifications(_ count: Int) async throws {
         try await eventually { taken.count >= count }
     }

@@ -6,8 +6,7 @@ package enum LeftoverData {
     /// Returns every table that has a row with one of the needles, as `schema.table: needle`.
     ///
     /// Each row is searched as text with all its columns, including JSON, arrays, and bytes in hexadecimal. When
-    /// `schemas`
-    /// is nil, the connection's current schema is searched.
+    /// `schemas` is nil, the connection's current schema is searched.
     package static func inTables(
         of schemas: [String]? = nil,
         containing needles: [String],

@@ -30,9 +30,7 @@ package final class NATSServer: Sendable {
         }
     }
 
-    /// Pauses the process.
-    ///
-    /// The kernel still accepts connections, but the server does not respond.
+    /// Pauses the process: the kernel still accepts connections, but the server does not respond.
     package func pause() async throws {
         guard let process = running.withLock({ $0 }) else { return }
         process.signal(SIGSTOP)

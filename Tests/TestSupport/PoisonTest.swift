@@ -12,10 +12,6 @@ package struct PoisonTest: Sendable {
     private let database: TestDatabase
     private let setAside: SetAside
 
-    /// - Parameters:
-    ///   - kind: the kind of the row.
-    ///   - database: the database with the row.
-    ///   - now: the clock of the worker.
     package init(_ kind: SetAsideKind, in database: TestDatabase, now: @escaping @Sendable () -> Date = { Date() }) {
         self.kind = kind
         self.database = database
@@ -69,9 +65,7 @@ package struct PoisonTest: Sendable {
         }
     }
 
-    /// Returns the entry once the row is set aside.
-    ///
-    /// All attempts but the last are skipped.
+    /// Returns the entry once the row is set aside, and skips all attempts but the last.
     private func exhausted(_ round: () async throws -> Void) async throws -> SetAsideRow {
         try await database.pool.run(
             """
@@ -112,7 +106,6 @@ package struct PoisonTest: Sendable {
 }
 
 extension TestDatabase {
-    /// Returns the `SetAside` of a service over this database.
     package func setAside(_ kinds: [SetAsideKind], now: @escaping @Sendable () -> Date = { Date() }) -> SetAside {
         SetAside(kinds, database: pool, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: now)
     }

@@ -42,9 +42,7 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TestService {
-    /// The public routes of the service in the format of `PublicRoute`.
-    ///
-    /// HEAD routes that accompany GET are left out.
+    /// The public routes of the service in the format of `PublicRoute`, without the HEAD routes that accompany GET.
     package var publicRoutes: [String] {
         let own = ["health", "internal", "metrics", "ready"]
         let read = Set(assembled.routes.filter { $0.method == "GET" }.map(\.path))

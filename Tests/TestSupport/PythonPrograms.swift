@@ -4,15 +4,12 @@ import Synchronization
 
 /// Third-party programs for tests, installed by `scripts/python-clients`.
 package enum PythonPrograms {
-    /// The folder of the repository's scripts.
     package static let scripts = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "scripts").path(percentEncoded: false)
 
     private static let installations = Mutex<[String: Task<String, any Error>]>([:])
 
-    /// Returns the path of a program by the script's name for it.
-    ///
-    /// Installs it once per process.
+    /// Returns the path of a program by the script's name for it, and installs it once per process.
     package static func path(_ name: String) async throws -> String {
         let installation = installations.withLock { installations -> Task<String, any Error> in
             if let installation = installations[name] { return installation }

@@ -52,9 +52,7 @@ package final class S3Server: Sendable {
         ]
     }
 
-    /// Starts the server and creates the bucket.
-    ///
-    /// After ``kill()``, the server still has its data.
+    /// Starts the server, which still has its data after ``kill()``, and creates the bucket.
     package func start() async throws {
         var command = ProcessCommand(
             try await PythonPrograms.path("s3"),

@@ -14,8 +14,7 @@ package struct SlowUploads: Sendable {
     /// Opens `count` equal requests, and waits until the service holds at most `most` of them.
     ///
     /// A body declares `length`, or is chunked when `length` is nil. `start` is the beginning of the body, or all of it
-    /// with
-    /// `isWhole`. With `isDripping`, a space follows each second. `meanwhile` runs while the requests are open.
+    /// with `isWhole`. With `isDripping`, a space follows each second. `meanwhile` runs while the requests are open.
     ///
     /// - Throws: `TestSupportError` when the service holds more for a minute.
     package static func open(

@@ -1,8 +1,6 @@
 import Foundation
 
-/// A file system of one megabyte in memory, for tests of a full disk.
-///
-/// Only root can mount it.
+/// A file system of one megabyte in memory, for tests of a full disk, which only root can mount.
 package enum SmallDisk {
     package static let isPossible: Bool = {
         // A sandboxed environment can forbid mounts even to root.

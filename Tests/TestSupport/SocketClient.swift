@@ -32,9 +32,7 @@ package final class SocketClient {
 
     // MARK: Events
 
-    /// Emits an event and waits for its acknowledgement.
-    ///
-    /// `payload` is JSON text, or nil for an event without arguments.
+    /// Emits an event with `payload`, which is JSON text or nil for no argument, and waits for its acknowledgement.
     package func ask(_ event: String, _ payload: String? = "{}") async throws -> JSONValue {
         lastAcknowledgementID += 1
         try await send("42\(lastAcknowledgementID)\(Self.array(event, payload))")
@@ -43,7 +41,6 @@ package final class SocketClient {
         return acknowledgements[lastAcknowledgementID] ?? .null
     }
 
-    /// Emits an event without an acknowledgement.
     package func say(_ event: String, _ payload: String? = "{}") async throws {
         try await send("42\(Self.array(event, payload))")
     }
@@ -65,7 +62,6 @@ package final class SocketClient {
         return replies.removeFirst()
     }
 
-    /// Waits until the server has closed the session.
     package func end() async throws {
         while !isClosed {
             do {

@@ -4,9 +4,7 @@ package import CryptoExtras
 package import Foundation
 package import WebAuthn
 
-/// A software authenticator with one credential.
-///
-/// Tests can falsify every part of its responses.
+/// A software authenticator with one credential, of whose responses tests can falsify every part.
 package struct SoftwareAuthenticator: Sendable {
     package enum Key: Sendable {
         case es256(P256.Signing.PrivateKey)
@@ -35,9 +33,7 @@ package struct SoftwareAuthenticator: Sendable {
     /// The `type` in the client data; nil for the true type.
     package var ceremony: String?
     package var format = "none"
-    /// The entries of the attestation statement.
     package var statement: [CBORValue: CBORValue] = [:]
-    /// Bytes after the authenticator data.
     package var tail = Data()
 
     package init(
@@ -159,9 +155,7 @@ package struct SoftwareAuthenticator: Sendable {
 }
 
 extension CBORValue {
-    /// The value in CTAP2's canonical form.
-    ///
-    /// Roost only reads CBOR, so the encoder is part of the tests.
+    /// The value in CTAP2's canonical form; only tests encode CBOR, because Roost only reads it.
     package var encoded: [UInt8] {
         switch self {
         case .unsigned(let number): Self.head(0, number)

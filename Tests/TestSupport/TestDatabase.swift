@@ -74,9 +74,7 @@ package struct TestDatabase: Sendable {
         )
     }
 
-    /// Limits how many tests use a database concurrently.
-    ///
-    /// More would only wait for connections.
+    /// Limits how many tests use a database concurrently, because more would only wait for connections.
     private static let semaphore = AsyncSemaphore(capacity: 8)
 }
 

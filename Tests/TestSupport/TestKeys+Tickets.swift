@@ -4,9 +4,7 @@ import JWTKit
 package import Wire
 
 extension TestKeys {
-    /// Returns a stream ticket as auth issues it.
-    ///
-    /// Tests can replace `type` in its header and change its claims.
+    /// Returns a stream ticket as auth issues it, with optional changes of the header's `type` and of the claims.
     package func ticket(
         for user: User.ID,
         session: String = UUID().uuidString.lowercased(),

@@ -78,7 +78,6 @@ package final class TestKeys: CredentialSource {
     /// The requested application keys, by call.
     package var requestedKeys: [[String]] { keyLookups.withLock { $0 } }
 
-    /// Sets the key of an application, or removes it when `publicKey` is nil.
     package func setKey(_ key: ApplicationKey, publicKey: Data?) {
         keysOfApplications.withLock { keys in
             keys[key.name] = publicKey.map { KnownApplicationKey(name: key.name, publicKey: $0) }
@@ -104,9 +103,7 @@ package final class TestKeys: CredentialSource {
         }
     }
 
-    /// Returns a token as auth issues it.
-    ///
-    /// Tests can change its claims and header.
+    /// Returns a token as auth issues it, with optional changes of its claims and header.
     package func token(
         for user: User.ID,
         session: String = UUID().uuidString.lowercased(),

@@ -5,9 +5,7 @@ import ServiceHost
 import ServiceLifecycle
 
 extension TestService {
-    /// Serves HTTP on a loopback port until `body` returns.
-    ///
-    /// 0 means any free port.
+    /// Serves HTTP on a loopback port until `body` returns; 0 means any free port.
     package func served<Value: Sendable>(
         on port: Int = 0,
         bodyGrace: TimeAmount? = nil,

@@ -39,9 +39,7 @@ package struct TestService: Sendable {
         }
     }
 
-    /// Starts a service over an existing database.
-    ///
-    /// Two services over one database are two instances.
+    /// Starts a service over an existing database; two services over one database are two instances.
     package static func with<Service: SuiteService, Value: Sendable>(
         _ type: Service.Type,
         over database: TestDatabase,
@@ -93,9 +91,7 @@ package struct TestService: Sendable {
         }
     }
 
-    /// Sends a client's request.
-    ///
-    /// `body` is JSON text.
+    /// Sends a client's request, whose `body` is JSON text.
     package func send(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -121,7 +117,6 @@ package struct TestService: Sendable {
     }
 }
 
-/// A response, with accessors for tests.
 package struct TestHTTPResponse: Sendable {
     package let status: Int
     package let headers: HTTPFields
@@ -179,9 +174,7 @@ private struct UnreachableTransport: Transport {
     func send(_ request: ServiceRequest) async throws -> ServiceResponse { throw TransportFailure.notSent }
 }
 
-/// Responds like auth to the requests of every service: keys, revocations and sessions.
-///
-/// `other` handles the rest.
+/// Responds like auth to the requests of every service (keys, revocations and sessions), and passes others to `other`.
 package struct AuthTransport: Transport {
     private let keys: TestKeys
     private let other: @Sendable (ServiceRequest) async throws -> ServiceResponse

@@ -4,7 +4,6 @@ import Foundation
 ///
 /// `make vectors` names the version.
 package enum Wycheproof {
-    /// The expected result of a verification.
     package enum Expectation: String, Decodable, Sendable {
         case valid, invalid
         /// Libraries may accept or reject the signature.

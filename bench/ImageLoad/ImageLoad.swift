@@ -62,7 +62,6 @@ import Synchronization
     }
 }
 
-/// Returns each number once, from 0.
 private final class Counter: Sendable {
     private let next = Atomic(0)
 

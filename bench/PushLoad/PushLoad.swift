@@ -49,7 +49,6 @@ import Synchronization
         print(String(decoding: try encoder.encode(report), as: UTF8.self))
     }
 
-    /// Returns the processor time of this process in seconds.
     private static func processorTime() throws -> Double {
         var usage = rusage()
         // RUSAGE_SELF is an enumeration or a number, depending on the C library.
@@ -58,7 +57,6 @@ import Synchronization
     }
 }
 
-/// Counts the sent notifications.
 final class PushLoadRun: Sendable {
     private let client: APNsClient
     private let next = Atomic(0)

@@ -69,7 +69,6 @@ struct SocketLoad: AsyncParsableCommand {
     }
 }
 
-/// The configuration of the clients.
 struct Plan: Sendable {
     let port: Int
     let listeners: Int

@@ -9,7 +9,6 @@ import TLSRecords
 
 /// The TCP ports of the sandbox.
 final class Listeners: Sendable {
-    /// The protocol of a port.
     enum PortKind: Sendable {
         /// HTTP/1.1: FCM, Web Push, the networks, scripts and the page.
         case web
@@ -43,7 +42,6 @@ final class Listeners: Sendable {
         self.mail = mail
     }
 
-    /// Opens a port and returns its number.
     func open(_ kind: PortKind, host: String, port: Int) async throws -> Int {
         let connections = ConnectionCount(limit: limit)
         let channel = try await ServerBootstrap(group: group)
@@ -67,7 +65,6 @@ final class Listeners: Sendable {
         return channel.localAddress?.port ?? port
     }
 
-    /// Closes the ports and every connection.
     func close() async {
         for channel in channels.withLock({ $0 }) {
             // Closing fails only when the channel is already closed.

@@ -124,7 +124,6 @@ package final class Sandbox: Service {
         await stop()
     }
 
-    /// Opens the ports.
     package func start() async throws {
         let host = configuration.host
         let production = try await listeners.open(.apns(.production), host: host, port: configuration.apnsPort)
@@ -137,7 +136,6 @@ package final class Sandbox: Service {
         logger.info("listening", metadata: ["url": "\(url)", "apns": "\(apnsURL)", "apnsSandbox": "\(apnsSandboxURL)"])
     }
 
-    /// Closes the ports and connections.
     package func stop() async {
         await listeners.close()
         await networks.stop()
@@ -152,7 +150,6 @@ package final class Sandbox: Service {
     package var fcmURL: String { "\(url)/fcm" }
     package var fcmTokenURL: String { "\(url)/fcm/token" }
 
-    /// The certificate of the authority that signed the sandbox's certificate.
     package var authorityPEM: String { keys.authority.pem }
 
     private var name: String {
@@ -172,9 +169,7 @@ package final class Sandbox: Service {
         try web.credentials(account, at: url)
     }
 
-    /// Creates a browser's subscription.
-    ///
-    /// With `serverKey`, only the owner of that key can push to it.
+    /// Creates a browser's subscription, to which only the owner of `serverKey` can push unless it is nil.
     package func subscribe(serverKey: String? = nil) throws -> WebSubscription {
         try keys.subscriptions.make(at: url, for: serverKey)
     }

@@ -2,43 +2,31 @@ package import Configuration
 package import Foundation
 import ServiceHost
 
-/// The settings of the sandbox.
-///
-/// The defaults are for tests, in which each port is any free one.
+/// The settings of the sandbox, with defaults for tests, in which each port is any free one.
 package struct SandboxConfiguration: Sendable {
     /// The address that the sandbox listens on.
     package var host = "127.0.0.1"
-    /// The port of FCM, Web Push, the networks, script rules and the page, in cleartext.
-    ///
-    /// 0 means any free port.
+    /// The port of FCM, Web Push, the networks, script rules and the page, in cleartext; 0 means any free port.
     package var port = 0
-    /// The port of APNs for production device tokens.
     package var apnsPort = 0
     /// The port of APNs for development device tokens (`api.sandbox.push.apple.com`).
     package var apnsSandboxPort = 0
     /// The port of the mail server, with STARTTLS.
     package var smtpPort = 0
-    /// Further DNS names of the sandbox, which its certificate contains.
     package var names: [String] = []
-    /// The folder of the keys, so that they survive a restart.
-    ///
-    /// When nil, they last until the process ends.
+    /// The folder of the keys, so that they survive a restart; nil keeps them until the process ends.
     package var folder: String?
     /// Existing keys, which tests share because creating keys is slow.
     package var keys: SandboxKeys?
-    /// The file to which the authority's certificate is written.
     package var authorityFile: String?
     /// How many of the newest notifications are stored, up to 64 MiB in total.
     package var retentionLimit = 10_000
     /// The number of event loop threads; 0 means one per core.
     package var threads = 0
-    /// The maximum number of connections per port.
-    ///
-    /// Further connections are closed.
+    /// The maximum number of connections per port; further connections are closed.
     package var connectionLimit = 10_000
     /// How many tokens of one key APNs accepts within 20 minutes before it responds `TooManyProviderTokenUpdates`.
     package var tokensPerKey = 100
-    /// The number of posts that each social network has at the start.
     package var posts = 400
     package var now: @Sendable () -> Date = { Date() }
 

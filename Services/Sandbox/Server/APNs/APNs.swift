@@ -10,7 +10,6 @@ struct APNs: Sendable {
     let received: ReceivedNotifications
     let now: @Sendable () -> Date
 
-    /// The decision about one request.
     struct Outcome {
         enum Action {
             case accepted
@@ -167,7 +166,6 @@ struct APNs: Sendable {
         }
     }
 
-    /// Returns whether `text` has the form of 8-4-4-4-12 hex digits.
     static func isUUID(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
         return text.utf8.enumerated().allSatisfy { index, byte in

@@ -109,7 +109,6 @@ final class APNsConnection: ChannelInboundHandler {
         if block.endStream { finish(id, in: context) }
     }
 
-    /// Handles a complete request.
     private func finish(_ id: HTTP2StreamID, in context: ChannelHandlerContext) {
         guard case .reading(let request, let body) = streams.removeValue(forKey: id), !hasSentGoAway else { return }
         let outcome = apns.validate(request, body: body, environment: environment, session: &session)

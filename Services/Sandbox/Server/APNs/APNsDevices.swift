@@ -1,7 +1,6 @@
 import Locks
 import Wire
 
-/// The APNs environment that a device token belongs to.
 package enum AppleEnvironment: String, Codable, Sendable {
     /// `api.push.apple.com`: apps from the App Store.
     case production
@@ -57,7 +56,6 @@ package final class APNsDevices: Sendable {
 }
 
 extension UInt8 {
-    /// Whether the byte is an ASCII hex digit of either case.
     var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),

@@ -20,7 +20,6 @@ enum APNsPushType: String, CaseIterable {
     /// The largest payload in bytes.
     var payloadLimit: Int { self == .voip ? 5_120 : 4_096 }
 
-    /// The largest payload of all types, in bytes.
     static let largestPayload = 5_120
 
     /// Returns the app that a topic of this type belongs to, or nil when the topic is for another push type.

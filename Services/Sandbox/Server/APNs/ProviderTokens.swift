@@ -59,7 +59,6 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// Returns the verified token of a request.
     func validate(_ authorization: String?, in session: inout Session) throws(APNsError) -> Token {
         guard let authorization else { throw APNsError(.missingProviderToken) }
         if let token = session.token, authorization == session.text {
@@ -125,7 +124,6 @@ final class ProviderTokens: Sendable {
     }
 }
 
-/// An error response of APNs.
 struct APNsError: Error {
     let reason: APNsReason
 

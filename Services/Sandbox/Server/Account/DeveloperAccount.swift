@@ -16,7 +16,6 @@ struct DeveloperAccount: Sendable {
     let keyID: String
     let teamID: String
 
-    /// Creates an account with new keys.
     init(making name: String) throws {
         try self.init(
             name: name,

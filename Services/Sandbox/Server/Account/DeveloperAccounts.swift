@@ -2,9 +2,7 @@ import Foundation
 import Locks
 import Wire
 
-/// The developer accounts.
-///
-/// Each is created when it is first requested.
+/// The developer accounts, each created when it is first requested.
 final class DeveloperAccounts: Sendable {
     /// Bounds the cost of RSA keys, which take time and memory; no test needs as many accounts.
     private static let limit = 100
@@ -52,12 +50,10 @@ final class DeveloperAccounts: Sendable {
 
     func existing(_ name: String) -> DeveloperAccount? { accounts.withLock { $0[name] } }
 
-    /// Returns the account whose APNs key has this id.
     func account(keyID: String) -> DeveloperAccount? {
         accounts.withLock { $0.values.first { $0.keyID == keyID } }
     }
 
-    /// Returns the account whose Google service account has this address.
     func account(clientEmail: String) -> DeveloperAccount? {
         accounts.withLock { $0.values.first { $0.clientEmail == clientEmail } }
     }

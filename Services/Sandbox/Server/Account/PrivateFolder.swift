@@ -33,7 +33,6 @@ struct PrivateFolder: Sendable {
         return try String(contentsOfFile: file, encoding: .utf8)
     }
 
-    /// Writes a file atomically.
     func write(_ text: String, to name: String) throws {
         let new = "\(path)/.\(name).new"
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]

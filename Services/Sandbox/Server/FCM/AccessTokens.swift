@@ -16,9 +16,7 @@ final class AccessTokens: Sendable {
     private static let lifetime = 3_600
     /// How many seconds a client's clock may differ.
     private static let skew = 300
-    /// The maximum number of stored tokens.
-    ///
-    /// One more removes all of them, and clients request new ones.
+    /// The maximum number of stored tokens; one more removes all of them, and clients request new ones.
     private static let limit = 10_000
 
     private struct Claims: Decodable {

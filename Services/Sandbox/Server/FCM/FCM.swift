@@ -69,7 +69,6 @@ struct FCM: Sendable {
         )
     }
 
-    /// Returns the fields that control delivery, by their names in the message.
     private func fields(of message: JSONValue) -> [(name: String, value: String)] {
         ["collapse_key", "priority", "ttl"].compactMap { name in
             message["android"]?[name]?.text.map { ("android.\(name)", $0) }

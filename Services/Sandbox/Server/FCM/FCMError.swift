@@ -24,7 +24,6 @@ struct FCMError: Error {
     /// The paths of the invalid fields in the request, each with a description.
     var violations: [(field: String, description: String)] = []
 
-    /// Returns the error for one invalid field.
     static func invalid(_ field: String, _ description: String) -> FCMError {
         FCMError(
             httpStatus: 400,
@@ -94,7 +93,6 @@ struct FCMError: Error {
         self.violations = violations
     }
 
-    /// The reason under which the error is counted.
     var reason: String { code?.rawValue ?? status }
 
     // MARK: Google's names

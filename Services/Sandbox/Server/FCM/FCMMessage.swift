@@ -145,7 +145,6 @@ struct FCMMessage {
         throw .malformed(path, "Unknown name \"\(unknown)\" at '\(path)': Cannot find field.")
     }
 
-    /// Checks that a value is an object whose values are strings.
     private static func checkStrings(_ value: JSONValue, _ path: String) throws(FCMError) {
         try check(value, path, only: nil)
         guard case .object(let fields) = value else { return }

@@ -24,7 +24,6 @@ extension JSONValue {
 
     static func list(_ values: some Sequence<JSONValue>) -> JSONValue { .array(Array(values)) }
 
-    /// Returns the object with these fields added or replaced.
     func with(_ fields: [String: JSONValue]) -> JSONValue {
         guard case .object(let own) = self else { return self }
         return .object(own.merging(fields) { _, new in new })

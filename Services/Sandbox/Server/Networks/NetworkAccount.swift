@@ -4,7 +4,6 @@ import Wire
 /// The credentials with which an app can act for a person on a network.
 package struct NetworkAccount: Codable, Sendable {
     package var name: String
-    /// The person's id on the network.
     package var id: String
     package var accessToken: String
     package var accessTokenSecret: String?
@@ -21,7 +20,6 @@ package struct NetworkDescription: Codable, Sendable {
     package var accounts: [NetworkAccount]
 }
 
-/// The reason why a token is invalid.
 enum GrantError: Error {
     case unknown
     case expired
@@ -31,7 +29,6 @@ extension FakeNetwork {
     var clientID: String { "roost-\(service.rawValue)" }
     var clientSecret: String { "roost-\(service.rawValue)-secret" }
 
-    /// Returns the caller that a token belongs to.
     func caller(token: String) throws(GrantError) -> Caller {
         switch grants.find(token) {
         case .unknown: throw .unknown
@@ -48,7 +45,6 @@ extension FakeNetwork {
     /// Returns the token that is always the same for a person.
     func fixedToken(_ person: Person) -> String { "sandbox-\(service.rawValue)-\(person.name)" }
 
-    /// Returns a new random token, for a new grant or a refresh.
     func newToken(_ person: Person) -> String { "\(fixedToken(person))-\(UUID().uuidString.lowercased())" }
 
     /// Stores a bearer token that is valid for `lifetime` seconds, and returns the token response (RFC 6749, section

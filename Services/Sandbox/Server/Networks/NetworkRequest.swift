@@ -7,7 +7,6 @@ import Wire
 /// A request to a network: its path below the network's base address, and its parameters from the query, form or JSON
 /// body.
 struct NetworkRequest: Sendable {
-    /// A file in a multipart form.
     struct File: Sendable {
         let name: String
         let fileName: String?
@@ -98,9 +97,7 @@ struct NetworkRequest: Sendable {
 
     // MARK: Parameters
 
-    /// Returns a parameter of the query, the form, or the top level of a JSON body.
-    ///
-    /// An empty parameter counts as missing.
+    /// Returns a parameter of the query, the form, or the top level of a JSON body; nil when it is empty.
     subscript(name: String) -> String? {
         let all = query + form
         if let found = all.first(where: { $0.name == name })?.value { return found.isEmpty ? nil : found }
@@ -119,12 +116,10 @@ struct NetworkRequest: Sendable {
 
     func flag(_ name: String) -> Bool { ["true", "1", "on", "yes"].contains(self[name]?.lowercased() ?? "") }
 
-    /// Returns the requested page size, at most `most`.
     func limit(_ name: String = "limit", standard: Int, most: Int) -> Int {
         max(1, min(most, self[name].flatMap { Int($0) } ?? standard))
     }
 
-    /// The token of a `Bearer` authorization.
     var bearer: String? {
         guard let field = headers.first(name: "authorization"), field.prefix(7).lowercased() == "bearer " else {
             return nil
@@ -140,7 +135,6 @@ struct NetworkRequest: Sendable {
         return String(field.dropFirst(5))
     }
 
-    /// The name and the password of a `Basic` authorization.
     var basic: (name: String, password: String)? {
         guard let field = headers.first(name: "authorization"), field.prefix(6).lowercased() == "basic ",
             let bytes = Data(base64Encoded: String(field.dropFirst(6)))

@@ -227,10 +227,8 @@ extension Networks {
         }
     }
 
-    /// The broadcasts of RPAN.
     package var live: Broadcasts { broadcasts }
 
-    /// Multiplies the rate limits of a network by a factor.
     package func multiplyLimits(of service: SandboxService, by factor: Double) {
         windows.multiply(service, by: factor)
     }

@@ -45,9 +45,7 @@ package final class Networks: Sendable {
 
     // MARK: Routing
 
-    /// Returns whether a path belongs to a network.
-    ///
-    /// Bodies to networks may be as large as a video.
+    /// Returns whether a path belongs to a network, whose bodies may be as large as a video.
     func isNetwork(_ uri: String) -> Bool {
         let first = uri.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
         return networksByName[String(first)] != nil || Self.roots[String(first)] != nil

@@ -13,9 +13,7 @@ final class OutgoingRequests: Sendable {
 
     private let state = Lock(State())
 
-    /// Sends a GET request, as for a webhook challenge.
-    ///
-    /// Returns nil when there is no response.
+    /// Sends a GET request, as for a webhook challenge, or returns nil when there is no response.
     func get(_ url: String) async -> (status: Int, body: String)? {
         guard let client = client() else { return nil }
         // An unreachable address counts as an unanswered challenge.
@@ -25,9 +23,7 @@ final class OutgoingRequests: Sendable {
         return (Int(response.status.code), String(buffer: body))
     }
 
-    /// Downloads a file of up to 64 MiB.
-    ///
-    /// Returns nil when that fails.
+    /// Downloads a file of up to 64 MiB, or returns nil when that fails.
     func fetch(_ url: String) async -> (type: String, bytes: ByteBuffer)? {
         guard let client = client() else { return nil }
         // The network reports a failed download as a missing file.
@@ -37,9 +33,7 @@ final class OutgoingRequests: Sendable {
         return (response.headers.first(name: "content-type") ?? "", bytes)
     }
 
-    /// Sends a webhook delivery.
-    ///
-    /// Returns whether the receiver accepted it with a 2xx status.
+    /// Sends a webhook delivery, and returns whether the receiver accepted it with a 2xx status.
     func post(_ delivery: WebhookSender.Delivery) async -> Bool {
         guard let client = client() else { return false }
         var request = HTTPClientRequest(url: delivery.url)

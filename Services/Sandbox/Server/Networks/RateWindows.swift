@@ -11,7 +11,6 @@ struct RateBudget: Sendable {
     var cost = 1
 }
 
-/// The usage of a rate limit.
 struct RateLimitStatus: Sendable {
     let limit: Int
     let used: Int

@@ -21,16 +21,13 @@ final class WebhookSender: Sendable {
         var reversed = false
     }
 
-    /// Changes to the plan.
-    ///
-    /// Fields that are nil stay as they are.
+    /// Changes to the plan; fields that are nil stay as they are.
     struct DeliveryPlanChanges: Decodable {
         var times: Int?
         var held: Bool?
         var reversed: Bool?
     }
 
-    /// The plan, and the numbers of waiting, accepted and failed deliveries.
     struct QueueStatus: Codable, Sendable {
         let times: Int
         let held: Bool

@@ -82,10 +82,8 @@ package final class ReceivedNotifications: Sendable {
 
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// Returns all stored notifications, oldest first.
     package func all() -> [ReceivedNotification] { state.withLock { Array($0.newest) } }
 
-    /// Returns the notifications after a number, oldest first.
     package func after(_ number: Int, limit: Int) -> [ReceivedNotification] {
         state.withLock { state in
             guard let first = state.newest.first, number < state.last else { return [] }
@@ -93,12 +91,9 @@ package final class ReceivedNotifications: Sendable {
         }
     }
 
-    /// The number of the newest notification.
     package var last: Int { state.withLock { $0.last } }
 
-    /// Removes the stored notifications and resets the counts.
-    ///
-    /// The numbering continues.
+    /// Removes the stored notifications and resets the counts; the numbering continues.
     package func clear() {
         state.withLock { state in
             state.newest = []
@@ -123,9 +118,7 @@ package final class ReceivedNotifications: Sendable {
 
     // MARK: Listeners
 
-    /// Adds a callback for every arrival, called on any thread.
-    ///
-    /// Returns nil when there are already 256 callbacks.
+    /// Adds a callback for every arrival, called on any thread, or returns nil when there are already 256.
     func listen(_ wake: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             guard state.listeners.count < Self.listenerLimit else { return nil }

@@ -1,7 +1,6 @@
 package import Foundation
 import Wire
 
-/// A mail that the sandbox received.
 package struct ReceivedEmail: Codable, Sendable {
     /// The number in the order of arrival, from 1.
     package var number: Int

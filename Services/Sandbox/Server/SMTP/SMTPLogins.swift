@@ -2,9 +2,7 @@ import Crypto
 import Foundation
 import Wire
 
-/// The logins of the mail server.
-///
-/// Each account has its name and a password derived from its keys, stable over restarts.
+/// The logins of the mail server: each account's name with a password derived from its keys, stable over restarts.
 struct SMTPLogins: Sendable {
     let accounts: DeveloperAccounts
 

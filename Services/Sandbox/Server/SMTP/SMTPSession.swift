@@ -34,7 +34,6 @@ struct SMTPSession {
     private var state = State.connected
     private var lines: [String] = []
     private var size = 0
-    /// The script rule for the current mail.
     private var rule: ScriptRule?
 
     init(mailbox: Mailbox, logins: SMTPLogins, script: Script) {

@@ -26,30 +26,20 @@ package struct ScriptRule: Codable, Equatable, Sendable {
     }
 
     package var service: SandboxService
-    /// The device token, the subscription's id, or the name of a person on a network.
-    ///
-    /// Nil matches all requests.
+    /// The device token, the subscription's id, or the name of a person on a network; nil matches all requests.
     package var token: String?
-    /// A text that the path of a request to a network must contain.
-    ///
-    /// Nil matches all paths.
+    /// A text that the path of a request to a network must contain; nil matches all paths.
     package var path: String?
     package var behaviour: Behaviour
-    /// The response's status.
-    ///
-    /// Nil means the status that belongs to `reason`.
+    /// The response's status; nil means the status that belongs to `reason`.
     package var status: Int?
-    /// The response's reason in the provider's spelling.
-    ///
-    /// Nil means the reason that belongs to `status`.
+    /// The response's reason in the provider's spelling; nil means the reason that belongs to `status`.
     package var reason: String?
     /// The seconds in `Retry-After`.
     package var retryAfter: Int?
     /// The time since which a token is invalid, which APNs reports with 410, in milliseconds since 1970.
     package var timestamp: Int64?
-    /// The number of requests that the rule applies to.
-    ///
-    /// Nil means all.
+    /// The number of requests that the rule applies to; nil means all.
     package var times: Int?
     /// The seconds before the response or before the action that replaces it.
     package var delay: Double?

@@ -8,9 +8,7 @@ struct EventStream: Sendable {
     let opening: String
     /// The text that keeps an idle stream alive, sent every 15 seconds.
     let heartbeat: String
-    /// Subscribes to events and calls `send` for each.
-    ///
-    /// Returns a function that ends the subscription.
+    /// Subscribes to events, calls `send` for each, and returns a function that ends the subscription.
     let follow: @Sendable (_ send: @escaping @Sendable (String) -> Void) -> @Sendable () -> Void
 }
 

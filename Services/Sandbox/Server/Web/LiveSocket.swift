@@ -35,7 +35,6 @@ struct LiveSocket: Sendable {
         }
     }
 
-    /// Removes the HTTP handlers from the pipeline.
     private static func removeHTTP(from pipeline: ChannelPipeline.SynchronousOperations) throws {
         let contexts = [
             try? pipeline.context(handlerType: HTTPServerPipelineHandler.self),

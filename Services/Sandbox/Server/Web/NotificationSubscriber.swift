@@ -48,9 +48,7 @@ final class NotificationSubscriber {
         self.request = request
     }
 
-    /// Starts sending.
-    ///
-    /// Calls `done` with the single response, or with nil when there are too many subscribers.
+    /// Starts sending, and calls `done` with the single response, or with nil when there are too many subscribers.
     func start(in context: ChannelHandlerContext, done: @escaping Done) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
@@ -76,7 +74,6 @@ final class NotificationSubscriber {
         done = nil
     }
 
-    /// Sends the notifications that the client has not received yet.
     func sendPending(in context: ChannelHandlerContext) {
         wakeSignal.reset()
         guard listener != nil, context.channel.isActive else { return }
@@ -147,7 +144,6 @@ final class NotificationSubscriber {
     }
 }
 
-/// The notifications after a number.
 package struct NotificationPage: Codable, Sendable {
     package var notifications: [NotificationView]
     /// The value of `after` for the next request.

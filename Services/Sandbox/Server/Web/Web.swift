@@ -28,7 +28,6 @@ struct Web: Sendable {
         }
     }
 
-    /// Responds to a request whose body exceeds the limit.
     func tooLarge(_ request: WebRequest) -> ResponseAction {
         .response(.problem(APIError(.tooLarge, "too_large", "the body is too large")))
     }

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// An HTTP/1.1 request with its body.
 struct WebRequest {
     let method: HTTPMethod
     /// The path and query as received.

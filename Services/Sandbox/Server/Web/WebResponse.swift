@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// An HTTP/1.1 response.
 struct WebResponse: Sendable {
     var status: HTTPResponseStatus
     var headers: HTTPHeaders = [:]
@@ -33,7 +32,6 @@ struct WebResponse: Sendable {
     }
 }
 
-/// The reaction to a request.
 enum ResponseAction {
     case response(WebResponse, after: TimeAmount? = nil)
     /// Long polling: responds when there are notifications or the time is over.

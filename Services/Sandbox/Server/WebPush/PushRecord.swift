@@ -3,7 +3,6 @@ import Foundation
 
 /// The body of a push message: one record of `aes128gcm` (RFC 8188), encrypted for a browser (RFC 8291).
 struct PushRecord {
-    /// A readable reason why a body is invalid.
     struct DecryptionError: Error {
         let text: String
     }
@@ -17,7 +16,6 @@ struct PushRecord {
     private let sender: P256.KeyAgreement.PublicKey
     private let ciphertext: Data
 
-    /// Parses a body.
     init(_ body: Data) throws(DecryptionError) {
         let body = Data(body)
         guard body.count >= Self.headerLength + Self.tagLength + 1 else {

@@ -90,9 +90,7 @@ final class Subscriptions: Sendable {
         )
     }
 
-    /// Ends a subscription.
-    ///
-    /// Later pushes to its endpoint receive 410.
+    /// Ends a subscription, whose endpoint then responds 410 to pushes.
     func end(_ id: String) throws {
         guard try browser(of: id) != nil else {
             throw APIError(.notFound, "no_subscription", "there is no such subscription")

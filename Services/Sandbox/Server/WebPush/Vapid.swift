@@ -30,9 +30,7 @@ final class Vapid: Sendable {
     }
 
     private let now: @Sendable () -> Date
-    /// The fields with a valid signature.
-    ///
-    /// A server uses the same field for hours.
+    /// The fields with a valid signature, because a server uses the same field for hours.
     private let verified = Lock<[String: (claims: Claims, key: Data)]>([:])
 
     init(now: @escaping @Sendable () -> Date) {

@@ -43,7 +43,6 @@ extension Bluesky {
         }
     }
 
-    /// Returns the post that an `at://` address names.
     func post(_ uri: String) -> Post? {
         let parts = uri.split(separator: "/").map(String.init)
         guard parts.count == 4, parts[0] == "at:", parts[2] == "app.bsky.feed.post" else { return nil }

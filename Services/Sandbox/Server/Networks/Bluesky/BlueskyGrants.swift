@@ -73,9 +73,7 @@ final class BlueskyGrants: Sendable {
         nonce == self.nonce || nonce == self.nonce(at: clock.now.addingTimeInterval(-180))
     }
 
-    /// Records a proof's id.
-    ///
-    /// Returns false when the id was already used.
+    /// Records a proof's id, or returns false when it was already used.
     func registerProof(_ id: String) -> Bool {
         let now = clock.now
         return state.withLock { state in

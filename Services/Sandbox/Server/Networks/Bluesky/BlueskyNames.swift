@@ -51,9 +51,7 @@ enum BlueskyNames {
         return text
     }
 
-    /// Returns a session token, signed with a key that is not secret.
-    ///
-    /// Clients read its expiry.
+    /// Returns a session token, signed with a key that is not secret, because clients only read its expiry.
     static func jwt(_ claims: JSONValue, type: String) -> String {
         let part = { (value: JSONValue) in Base64URL.encode(Data(value.line.utf8)) }
         let signed = part(["alg": "HS256", "typ": .string(type)]) + "." + part(claims)

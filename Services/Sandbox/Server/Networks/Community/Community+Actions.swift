@@ -49,9 +49,7 @@ extension Community {
         }
     }
 
-    /// Adds or removes a person's like.
-    ///
-    /// Returns nil when the post does not exist.
+    /// Adds or removes a person's like, or returns nil when the post does not exist.
     func like(_ id: Int64, by person: Int, _ likes: Bool = true) -> Post? {
         let time = clock.now
         return change { state in
@@ -86,7 +84,6 @@ extension Community {
         }
     }
 
-    /// Deletes a person's own post.
     func delete(_ id: Int64, by person: Int) -> Post? {
         change { state in
             guard let index = state.indexByID[id], state.posts[index].author == person, let post = state.remove(id)
@@ -122,9 +119,7 @@ extension Community {
         }
     }
 
-    /// Sends a message to a thread.
-    ///
-    /// Returns nil unless the sender is a member of it.
+    /// Sends a message to a thread, or returns nil unless the sender is a member of it.
     func sendMessage(
         _ text: String,
         media: [Attachment] = [],

@@ -140,9 +140,7 @@ final class Community: Sendable {
     }
 }
 
-/// The requested part of a timeline.
-///
-/// Both bounds are exclusive.
+/// The requested part of a timeline, with exclusive bounds.
 struct PostRange {
     var below: Int64?
     var above: Int64?
@@ -176,7 +174,6 @@ extension Community.State {
 }
 
 extension [Post] {
-    /// Returns the index of the first post with this id or a higher one.
     fileprivate func firstIndex(from id: Int64) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -7,9 +7,7 @@ struct CommunitySeed: Sendable {
     var posts = 400
     /// The time of the newest post.
     var until = CommunitySeed.standardEnd
-    /// Parts of the network, such as subreddits.
-    ///
-    /// The posts go to each in turn.
+    /// Parts of the network, such as subreddits, over which the posts are distributed in turn.
     var rooms: [String] = []
     /// The attachment that every post must have: a video on Vine, a photo on Instagram.
     var mustHave: Attachment.Kind?

@@ -22,7 +22,6 @@ final class MediaStore: Sendable {
         let owner: Int
         let bytes: ByteBuffer
         let at: Date
-        /// Whether a post uses the upload.
         var isUsed = false
     }
 

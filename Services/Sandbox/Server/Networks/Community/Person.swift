@@ -17,9 +17,7 @@ struct Person: Sendable {
 }
 
 extension Person {
-    /// The people of every network.
-    ///
-    /// Clients sign in as the first four.
+    /// The people of every network; clients sign in as the first four.
     static let seeded: [(name: String, displayName: String)] = [
         ("ana", "Ana Albers"), ("bo", "Bo Brandt"), ("cara", "Cara Conti"), ("dan", "Dan Duval"),
         ("eli", "Eli Eriksen"), ("fay", "Fay Ferreira"), ("gus", "Gus Gruber"), ("hana", "Hana Horvat"),

@@ -1,6 +1,5 @@
 import Foundation
 
-/// A public post on a network.
 struct Post: Sendable {
     /// Increases with time.
     let id: Int64
@@ -48,7 +47,6 @@ struct Location: Sendable {
     var longitude: Double?
 }
 
-/// A private conversation.
 struct MessageThread: Sendable {
     let id: Int64
     /// The members' numbers, the creator first.

@@ -12,7 +12,6 @@ package final class SandboxClock: Sendable {
 
     package var now: Date { base() + offset.withLock { $0 } }
 
-    /// Moves the clock by a number of seconds, forwards or backwards.
     package func move(by seconds: TimeInterval) {
         offset.withLock { $0 += seconds }
     }

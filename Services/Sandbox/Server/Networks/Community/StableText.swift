@@ -26,7 +26,6 @@ enum StableText {
         SHA256.hash(data: Data(text.utf8)).map { String(format: "%02x", $0) }.joined()
     }
 
-    /// Returns an integer below `limit` that depends only on `text`.
     static func number(of text: String, below limit: Int64) -> Int64 {
         let word = SHA256.hash(data: Data(text.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return Int64(word % UInt64(limit))

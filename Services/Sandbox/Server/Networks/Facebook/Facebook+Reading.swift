@@ -93,9 +93,7 @@ extension Facebook {
         return view.post(id).map { .jsonValue(view.chosen(view.shown($0))) }
     }
 
-    /// Returns the requested fields of a person.
-    ///
-    /// The email address requires the scope `email`.
+    /// Returns the requested fields of a person; the email address requires the scope `email`.
     private func ofOwn(_ person: Person, _ request: NetworkRequest) -> [String: JSONValue] {
         let fields = request["fields"] ?? ""
         var own: [String: JSONValue] = [:]
@@ -114,7 +112,6 @@ extension Facebook {
         return own
     }
 
-    /// Returns whether the request has a Page's token.
     func caller(isPage request: NetworkRequest) -> Bool {
         guard let token = try? Meta.token(of: request, secret: clientSecret),
             case .valid(let grant) = grants.find(token)

@@ -144,7 +144,6 @@ extension Facebook {
         return .jsonValue(["recipient_id": .string(recipient), "message_id": .string("m_\(message.id)")])
     }
 
-    /// Returns a JSON field from a JSON body or a form.
     private func field(_ name: String, of request: NetworkRequest) -> JSONValue? {
         // A form field that is not JSON counts as missing.
         request.json?[name] ?? request[name].flatMap { try? JSONParser.parse($0.utf8) }

@@ -13,9 +13,7 @@ struct FacebookView {
 
     static func page(of person: Person) -> String { String(546_349_135_000_000 + person.id) }
 
-    /// Returns the person with this id, or the owner of the Page with this id.
-    ///
-    /// `me` is the viewer.
+    /// Returns the person with this id, the owner of the Page with this id, or the viewer for `me`.
     func person(_ id: String) -> Person? {
         if id == "me" { return viewer }
         return community.people.first { String($0.id) == id || Self.page(of: $0) == id }
@@ -26,7 +24,6 @@ struct FacebookView {
         id.split(separator: "_").last.flatMap { Int64($0) }.flatMap { community.post($0) }
     }
 
-    /// Returns the id of an author, who is a person or a Page.
     func id(of person: Person) -> String { isPersonal ? String(person.id) : Self.page(of: person) }
 
     func named(_ number: Int) -> JSONValue {
@@ -98,9 +95,7 @@ struct FacebookView {
         ])
     }
 
-    /// Returns only the requested fields, as since v2.4.
-    ///
-    /// `id` is always included.
+    /// Returns only the requested fields and `id`, as since v2.4.
     func chosen(_ value: JSONValue) -> JSONValue {
         guard let fields = request["fields"], case .object(let all) = value else { return value }
         var names: Set<String> = ["id"]

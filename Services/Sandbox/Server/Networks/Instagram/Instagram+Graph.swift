@@ -84,9 +84,7 @@ extension Instagram {
 
     // MARK: Posting
 
-    /// Handles `POST /{user}/media`.
-    ///
-    /// As Meta does, it fetches the file from the given address.
+    /// Handles `POST /{user}/media`, and fetches the file from the given address, as Meta does.
     func makeContainer(_ request: NetworkRequest, _ view: InstagramView) throws -> ResponseAction {
         guard let url = request["image_url"] ?? request["video_url"], url.hasPrefix("http") else {
             throw Meta.error(100, "(#100) The parameter image_url is required", subcode: 2_207_052)

@@ -96,7 +96,6 @@ struct Instagram: FakeNetwork {
         }
     }
 
-    /// Returns an error response of v1.
     static func v1(_ status: Int, _ type: String, _ text: String) -> NetworkErrorResponse {
         let meta: JSONValue = ["error_type": .string(type), "code": .int(status), "error_message": .string(text)]
         return NetworkErrorResponse(.jsonValue(["meta": meta], HTTPResponseStatus(statusCode: status)), type)

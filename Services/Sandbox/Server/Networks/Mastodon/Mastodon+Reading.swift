@@ -32,7 +32,6 @@ extension Mastodon {
         }
     }
 
-    /// Returns the range that `max_id`, `since_id`, `min_id` and `limit` select.
     private func range(_ request: NetworkRequest, standard: Int, most: Int) -> PostRange {
         var range = PostRange(
             below: request.whole("max_id"),

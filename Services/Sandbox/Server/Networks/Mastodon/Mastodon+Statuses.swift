@@ -151,9 +151,8 @@ extension Mastodon {
 
     // MARK: Media
 
-    /// Returns whether an upload is processed.
-    ///
-    /// A video takes one second, because it takes time on a real instance too.
+    /// Returns whether an upload is processed, which takes a second for a video, because it takes time on a real
+    /// instance too.
     private func isReady(_ upload: MediaStore.Upload) -> Bool {
         upload.attachment.kind == .photo || clock.now.timeIntervalSince(upload.at) >= 1
     }

@@ -97,9 +97,7 @@ private final class MastodonStreams: Sendable {
 
     var all: Set<String> { names.withLock { $0 } }
 
-    /// Executes a client's command.
-    ///
-    /// Returns an error message when the command is invalid.
+    /// Executes a client's command, or returns an error message when the command is invalid.
     func handleCommand(_ text: String) -> String? {
         // The guard reports text that is not JSON like any other invalid command.
         let command = try? JSONParser.parse(text.utf8)
@@ -115,7 +113,6 @@ private final class MastodonStreams: Sendable {
 }
 
 extension JSONValue {
-    /// The compact JSON text.
     var line: String {
         // Encoding a value of strings and numbers cannot fail.
         (try? compact()).map { String(decoding: $0, as: UTF8.self) } ?? "null"

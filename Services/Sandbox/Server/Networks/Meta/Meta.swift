@@ -85,7 +85,6 @@ enum Meta {
         String(Timestamp.string(from: date).dropLast(5)) + "+0000"
     }
 
-    /// Returns one page of a list with cursors.
     static func page<Item>(
         _ request: NetworkRequest,
         _ all: [Item],

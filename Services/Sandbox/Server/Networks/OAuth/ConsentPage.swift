@@ -45,7 +45,6 @@ struct ConsentPage {
             .replacing("\"", with: "&quot;")
     }
 
-    /// Returns an address with these fields added to its query.
     static func url(_ base: String, _ fields: [(name: String, value: String?)]) -> String {
         let query = fields.compactMap { field in field.value.map { "\(field.name)=\(PercentCoding.encode($0))" } }
         return base + (base.contains("?") ? "&" : "?") + query.joined(separator: "&")

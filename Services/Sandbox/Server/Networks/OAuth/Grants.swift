@@ -11,7 +11,6 @@ final class Grants: Sendable {
         let app: String
         var scopes: Set<String>
         var expiry: Date?
-        /// The refresh token.
         var refresh: String?
         /// The secret of an OAuth 1 token.
         var secret: String?
@@ -65,18 +64,14 @@ final class Grants: Sendable {
         }
     }
 
-    /// Returns the grant of a refresh token.
-    ///
-    /// With `once`, the refresh token becomes invalid.
+    /// Returns the grant of a refresh token, which becomes invalid with `once`.
     func renewal(_ refresh: String, once: Bool) -> Grant? {
         state.withLock { state in
             once ? state.refresh.removeValue(forKey: refresh) : state.refresh[refresh]
         }
     }
 
-    /// Revokes an access token or refresh token together with its counterpart.
-    ///
-    /// Returns whether the token existed.
+    /// Revokes an access token or refresh token together with its counterpart, and returns whether it existed.
     @discardableResult
     func revoke(_ token: String) -> Bool {
         state.withLock { state in
@@ -90,7 +85,6 @@ final class Grants: Sendable {
         }
     }
 
-    /// Makes a token expire immediately.
     func expire(_ token: String) {
         let time = clock.now
         state.withLock { $0.tokens[token]?.expiry = time }

@@ -94,7 +94,6 @@ final class OAuth1Validator: Sendable {
         request.headers.first(name: "authorization")?.prefix(6).lowercased() == "oauth "
     }
 
-    /// Checks a request's signature, and returns its OAuth parameters.
     func validate(_ request: NetworkRequest) throws(Violation) -> SignedRequest {
         guard Self.isSigned(request), let header = request.headers.first(name: "authorization") else { throw .unsigned }
         var fields: [String: String] = [:]

@@ -17,15 +17,11 @@ package struct IdentityProfile: Codable, Sendable {
 /// A request for an ID token as the provider's own library issues it to an app, without a consent page.
 package struct IDTokenDraft: Codable, Sendable {
     package var person: String
-    /// The token's nonce.
-    ///
-    /// Apps send the SHA-256 of the value that they keep.
+    /// The token's nonce, which apps set to the SHA-256 of the value that they keep.
     package var nonce: String?
     /// The app that the token is for; the sandbox's own app when nil.
     package var audience: String?
-    /// Claims that replace the token's own, for tests of invalid tokens.
-    ///
-    /// Null removes a claim.
+    /// Claims that replace the token's own, for tests of invalid tokens; null removes a claim.
     package var claims: [String: JSONValue]?
 
     package init(

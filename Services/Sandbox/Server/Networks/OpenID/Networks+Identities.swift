@@ -99,7 +99,6 @@ extension Sandbox {
         networks.issuer(service.rawValue).map { $0.appCode(of: $0.community.findOrCreate(person)) }
     }
 
-    /// Replaces a person's profile at Google or Apple.
     package func set(_ profile: IdentityProfile, of person: String, at service: SandboxService) {
         guard let issuer = networks.issuer(service.rawValue) else { return }
         issuer.set(profile, of: issuer.community.findOrCreate(person))
@@ -110,7 +109,6 @@ extension Sandbox {
         try networks.issuer(service.rawValue)?.rotateKey()
     }
 
-    /// Returns the tokens that applications revoked at Google or Apple.
     package func revocations(at service: SandboxService) -> [String] {
         networks.issuer(service.rawValue)?.revocations ?? []
     }

@@ -21,12 +21,9 @@ final class OpenIDIssuer: FakeNetwork {
 
     private struct State {
         var profiles: [Int: IdentityProfile] = [:]
-        /// The registered redirect addresses.
-        ///
-        /// While there are none, every address is valid.
+        /// The registered redirect addresses; while there are none, every address is valid.
         var redirects: Set<String> = []
         var key: SigningKey?
-        /// The revoked tokens.
         var revoked: [String] = []
         /// The people whose name Apple has already disclosed to the app.
         var named: Set<Int> = []
@@ -62,9 +59,7 @@ final class OpenIDIssuer: FakeNetwork {
         return NetworkAccount(name: person.name, id: subject(of: person), accessToken: token)
     }
 
-    /// Returns the subject id of a person.
-    ///
-    /// Google's ids are numbers, and Apple's have three parts.
+    /// Returns the subject id of a person, which is a number at Google and has three parts at Apple.
     func subject(of person: Person) -> String {
         isApple ? "000123.\(person.stableKey).0831" : "1080\(person.id)0018273645"
     }
@@ -74,7 +69,6 @@ final class OpenIDIssuer: FakeNetwork {
         return own ?? IdentityProfile(email: "\(person.name)@\(isApple ? "icloud.com" : "gmail.com")")
     }
 
-    /// Replaces a person's profile.
     func set(_ profile: IdentityProfile, of person: Person) { state.withLock { $0.profiles[person.number] = profile } }
 
     func register(_ redirects: Set<String>) { state.withLock { $0.redirects = redirects } }
@@ -88,16 +82,13 @@ final class OpenIDIssuer: FakeNetwork {
 
     var revocations: [String] { state.withLock { $0.revoked } }
 
-    /// Records that the app receives a person's name.
-    ///
-    /// Returns false when it already did, because Apple discloses it once.
+    /// Records that the app receives a person's name, or returns false when it already did, because Apple discloses it
+    /// once.
     func isFirstNameDisclosure(of person: Int) -> Bool { state.withLock { $0.named.insert(person).inserted } }
 
     // MARK: Keys
 
-    /// The first signing key.
-    ///
-    /// All providers share it, and it is created on first use, because creating an RSA key is slow.
+    /// The first signing key, which all providers share and the first use creates, because creating an RSA key is slow.
     private static let firstKey = Result { try makeKey() }
 
     func signingKey() throws -> SigningKey {

@@ -2,7 +2,6 @@ package import Foundation
 import Locks
 import Wire
 
-/// A live video.
 package struct SandboxBroadcast: Codable, Sendable {
     /// The post's full name, such as `t3_hz499b`.
     package var id: String
@@ -69,12 +68,9 @@ package final class Broadcasts: Sendable {
         }
     }
 
-    /// The number of times that clients polled the list.
     package var polls: Int { state.withLock { $0.polls } }
 
-    /// Starts a broadcast.
-    ///
-    /// A nil broadcaster means that the author's account is deleted.
+    /// Starts a broadcast; a nil broadcaster means that the author's account is deleted.
     @discardableResult
     package func begin(
         _ broadcaster: String?,
@@ -107,17 +103,12 @@ package final class Broadcasts: Sendable {
         }
     }
 
-    /// Ends a broadcast.
-    ///
-    /// Returns whether it exists.
     @discardableResult
     package func end(_ id: String) -> Bool {
         change(id) { [now = clock.now] in $0.endedAt = now }
     }
 
-    /// Publishes the start time of a broadcast.
-    ///
-    /// Returns whether the broadcast exists.
+    /// Publishes the start time of a broadcast, and returns whether the broadcast exists.
     @discardableResult
     package func publish(_ id: String) -> Bool { change(id) { $0.isPublished = true } }
 

@@ -2,9 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// `strapi.reddit.com`: the public list of live broadcasts.
-///
-/// Errors are in the body.
+/// `strapi.reddit.com`: the public list of live broadcasts, with errors in the body.
 struct RPAN: FakeNetwork {
     let service = SandboxService.rpan
     let community: Community

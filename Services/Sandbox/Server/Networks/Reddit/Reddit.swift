@@ -69,9 +69,7 @@ struct Reddit: FakeNetwork {
         return caller
     }
 
-    /// Checks the user agent.
-    ///
-    /// Reddit limits default user agents to almost no requests.
+    /// Checks the user agent, because Reddit limits default user agents to almost no requests.
     private func checkAgent(_ request: NetworkRequest) throws {
         let agent = request.headers.first(name: "user-agent") ?? ""
         guard

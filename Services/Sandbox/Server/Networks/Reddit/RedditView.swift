@@ -121,9 +121,7 @@ struct RedditView {
         return message(first, in: messageThread, replies: rest.isEmpty ? "" : Self.listing(rest, after: nil))
     }
 
-    /// Returns a reply or mention for the inbox.
-    ///
-    /// Reddit does not notify about votes.
+    /// Returns a reply or mention for the inbox; Reddit does not notify about votes.
     func notice(_ notice: Notice) -> JSONValue? {
         guard notice.kind == .reply || notice.kind == .mention, let post = notice.post.flatMap({ community.post($0) })
         else { return nil }
@@ -154,9 +152,7 @@ struct RedditView {
         return shown.with(["inbox_count": .int(unread), "has_mail": .bool(unread > 0), "over_18": false])
     }
 
-    /// Returns the profile subreddit of a person.
-    ///
-    /// Following the person means subscribing to it.
+    /// Returns the profile subreddit of a person, which others subscribe to in order to follow the person.
     func profile(_ person: Person) -> JSONValue {
         let data: JSONValue = [
             "display_name": .string("u_\(person.name)"), "display_name_prefixed": .string("u/\(person.name)"),

@@ -84,7 +84,6 @@ struct TumblrView {
         return blocks
     }
 
-    /// Returns a post in the legacy format.
     func legacy(_ own: Post) -> JSONValue {
         let post = own.original.flatMap { community.post($0) } ?? own
         let text = "<p>\(ConsentPage.escaped(post.text))</p>"

@@ -103,9 +103,7 @@ extension Twitter {
         return (id, uploads.find(id, of: owner) ?? upload)
     }
 
-    /// Returns whether an upload is complete and processed.
-    ///
-    /// A video takes one second.
+    /// Returns whether an upload is complete and processed, which takes one second for a video.
     private func isReady(_ upload: TwitterUpload) -> Bool {
         guard let saved = upload.saved else { return false }
         return upload.type.hasPrefix("image/") || clock.now.timeIntervalSince(saved.at) >= 1

@@ -68,7 +68,6 @@ extension Twitter {
         }
     }
 
-    /// Returns the person that `user_id` or `screen_name` names.
     private func named(_ request: NetworkRequest) throws -> Person? {
         if let name = request["screen_name"] { return community.person(named: name) }
         return request.whole("user_id").flatMap { community.person(id: $0) }
@@ -180,7 +179,6 @@ extension Twitter {
 
     // MARK: Messages
 
-    /// Returns all messages of a person, newest first.
     func all(_ person: Person) -> [(MessageThread, Message)] {
         community.messageThreads(of: person.number).flatMap { messageThread in
             messageThread.messages.map { (messageThread, $0) }

@@ -166,13 +166,11 @@ struct Twitter: FakeNetwork {
         }
     }
 
-    /// Returns an error response of API 1.1.
     static func apiError(_ code: Int, _ message: String, _ status: HTTPResponseStatus) -> NetworkErrorResponse {
         let error: JSONValue = ["code": .int(code), "message": .string(message)]
         return NetworkErrorResponse(.jsonValue(["errors": [error]], status), String(code))
     }
 
-    /// Returns an error response of API v2.
     static func problem(
         _ status: Int,
         _ title: String,

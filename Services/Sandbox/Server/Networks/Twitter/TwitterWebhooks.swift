@@ -65,9 +65,7 @@ final class TwitterWebhooks: Sendable {
         }
     }
 
-    /// Sends the challenge (CRC).
-    ///
-    /// Returns whether the response has a signature with the app's secret.
+    /// Sends the challenge (CRC), and returns whether the response has a signature with the app's secret.
     func passesChallenge(_ url: String) async -> Bool {
         let token = Base64URL.random(bytes: 24)
         guard let response = await calls.get(ConsentPage.url(url, [("crc_token", token)])), response.status == 200

@@ -50,9 +50,7 @@ struct Vine: FakeNetwork {
 
     // MARK: Rate limits and errors
 
-    /// Vine did not publish its limits.
-    ///
-    /// Clients observed the status 420.
+    /// Returns an assumed limit, because Vine did not publish its limits; clients observed the status 420.
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         RateBudget(name: "all", limit: 1_000, window: 3_600)
     }
