@@ -1,6 +1,5 @@
 package import HTTPTypes
 
-/// A user who is signed in to a service under test.
 package protocol SignedInUser: Sendable {
     var token: String { get }
     var service: TestService { get }

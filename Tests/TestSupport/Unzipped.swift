@@ -26,7 +26,6 @@ package struct Unzipped: Sendable {
         var problem: String?
     }
 
-    /// The content of each file by name.
     package let files: [String: Data]
     /// The distinct modification times.
     package let times: [String]

@@ -80,7 +80,6 @@ struct Plan: Sendable {
     let expect: [UInt8]
     let bytes: Int
 
-    /// The number of clients that receive each message.
     var receivers: Int { senders > 0 ? listeners : listeners - 1 }
 }
 

@@ -108,7 +108,6 @@ private final class HandshakeFailureHandler: ChannelInboundHandler {
     }
 }
 
-/// The number of open connections of a port.
 private final class ConnectionCount: Sendable {
     private let limit: Int
     private let open = Atomic<Int>(0)

@@ -176,7 +176,6 @@ package final class Sandbox: Service {
 }
 
 extension PrivateAuthority {
-    /// Writes the certificate to a file, for clients that trust it.
     func write(to file: String) throws {
         let path = URL(filePath: file)
         let folder = try PrivateFolder(

@@ -44,7 +44,6 @@ package final class APNsDevices: Sendable {
         pins.withLock { $0 = [:] }
     }
 
-    /// Returns the restrictions of a token, or nil when it is not pinned.
     func device(_ token: String) -> Device? {
         pins.withLock { $0.isEmpty ? nil : $0[token.lowercased()] }
     }

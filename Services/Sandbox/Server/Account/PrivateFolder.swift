@@ -21,7 +21,6 @@ struct PrivateFolder: Sendable {
         }
     }
 
-    /// Returns a subfolder, and creates it when it does not exist.
     func folder(_ name: String) throws -> PrivateFolder {
         try PrivateFolder("\(path)/\(name)")
     }

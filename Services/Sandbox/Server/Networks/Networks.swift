@@ -162,7 +162,6 @@ package final class Networks: Sendable {
     )
 }
 
-/// The dependencies of every network.
 struct NetworkParts: Sendable {
     let clock: SandboxClock
     let media: MediaStore

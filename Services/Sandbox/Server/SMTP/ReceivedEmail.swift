@@ -16,7 +16,6 @@ package struct ReceivedEmail: Codable, Sendable {
     /// The header and body as received.
     package var raw: String
 
-    /// The web addresses in the text.
     package var links: [String] {
         text.split(whereSeparator: \.isWhitespace).map(String.init)
             .filter { $0.hasPrefix("http://") || $0.hasPrefix("https://") }
@@ -25,7 +24,6 @@ package struct ReceivedEmail: Codable, Sendable {
 
 /// The content of a mail, checked as strictly as RFC 5322, section 3.6, allows.
 struct EmailContent: Sendable {
-    /// The reason of a rejection, as in the server's reply.
     struct Violation: Error {
         let text: String
     }

@@ -2,7 +2,6 @@ import NIOCore
 
 /// The SMTP dialog with one client, line by line, as strict as RFC 5321 allows.
 struct SMTPSession {
-    /// The reaction to a line.
     enum Step {
         case reply(String)
         /// Replies, then starts TLS.

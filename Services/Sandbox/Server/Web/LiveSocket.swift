@@ -47,7 +47,6 @@ struct LiveSocket: Sendable {
     }
 }
 
-/// The callbacks of a socket: for the client's messages and for the end of the connection.
 struct LiveSocketEnd: Sendable {
     let receive: @Sendable (String) -> Void
     let close: @Sendable () -> Void

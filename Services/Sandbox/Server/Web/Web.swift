@@ -15,7 +15,6 @@ struct Web: Sendable {
     let pages: PageFiles
     let authorityPEM: String
     let mailbox: Mailbox
-    /// The ports of APNs and of the mail server.
     let ports: @Sendable () -> (production: Int, sandbox: Int, smtp: Int)
 
     func reply(to request: WebRequest) -> ResponseAction {

@@ -36,19 +36,15 @@ enum ResponseAction {
     case response(WebResponse, after: TimeAmount? = nil)
     /// Long polling: responds when there are notifications or the time is over.
     case notifications(after: Int, limit: Int, wait: TimeAmount)
-    /// Sends notifications as server-sent events.
     case stream(after: Int)
     /// A response that requires an asynchronous call, such as a webhook challenge.
     case later(@Sendable () async -> WebResponse)
-    /// The events of a network, as an HTTP stream.
     case live(EventStream)
     /// The events of a network, over a WebSocket.
     case socket(LiveSocket)
     /// Sends the head and half of the body, then closes the connection.
     case cut(WebResponse, after: TimeAmount? = nil)
-    /// Never responds.
     case silence
-    /// Closes the connection without a response.
     case reset(after: TimeAmount? = nil)
 }
 

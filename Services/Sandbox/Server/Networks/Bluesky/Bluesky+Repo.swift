@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Writing records to the caller's own repository.
 extension Bluesky {
     func repo(_ method: String, _ request: NetworkRequest, by caller: Caller) throws -> WebResponse? {
         switch method {

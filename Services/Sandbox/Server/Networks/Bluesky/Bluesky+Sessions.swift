@@ -95,7 +95,6 @@ extension Bluesky {
         ]
     }
 
-    /// Returns the DID document of an account.
     func document(of person: Person, _ request: NetworkRequest) -> JSONValue {
         let server: JSONValue = [
             "id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": .string(request.base),

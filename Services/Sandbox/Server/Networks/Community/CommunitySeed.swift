@@ -90,7 +90,6 @@ struct CommunitySeed: Sendable {
         return photo
     }
 
-    /// Adds notices for the first four people: likes, boosts and replies to their posts, and follows.
     private func addNotices(of post: Post, index: Int, to state: inout Community.State, _ ids: IDGenerator) {
         let actor = (post.author + 1 + index % 5) % Person.seeded.count
         if post.author < 4, post.original == nil {
@@ -101,7 +100,6 @@ struct CommunitySeed: Sendable {
         }
     }
 
-    /// Adds a thread between each of the first four people and each of the next four.
     private func addMessageThreads(to state: inout Community.State, _ ids: IDGenerator) {
         for person in 0..<4 {
             for other in 4..<8 {

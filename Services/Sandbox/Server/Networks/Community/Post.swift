@@ -24,7 +24,6 @@ struct Post: Sendable {
     var replies = 0
 }
 
-/// A photo or a video.
 struct Attachment: Sendable {
     enum Kind: String, Sendable {
         case photo, video
@@ -32,7 +31,6 @@ struct Attachment: Sendable {
 
     let id: Int64
     let kind: Kind
-    /// The media type, such as `image/png`.
     let type: String
     var width = 640
     var height = 480

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Writing posts, photos, videos, likes, comments and messages.
 extension Facebook {
     func write(
         _ path: [String],

@@ -85,7 +85,6 @@ extension Mastodon {
     }
 }
 
-/// The streams that a WebSocket client is subscribed to.
 private final class MastodonStreams: Sendable {
     private static let supported: Set<String> = ["user", "user:notification", "direct", "public"]
 

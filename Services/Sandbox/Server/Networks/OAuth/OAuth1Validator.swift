@@ -64,7 +64,6 @@ final class OAuth1Validator: Sendable {
         state.withLock { $0.requestTokens[token] }.flatMap { $0.expiry > clock.now ? $0 : nil }
     }
 
-    /// Approves a request token for a person, and returns the verifier.
     func approve(_ token: String, _ person: Person) -> String? {
         let verifier = Base64URL.random(bytes: 20)
         return state.withLock { state in

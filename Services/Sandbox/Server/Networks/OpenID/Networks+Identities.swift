@@ -104,7 +104,6 @@ extension Sandbox {
         issuer.set(profile, of: issuer.community.findOrCreate(person))
     }
 
-    /// Replaces the signing key, and removes the previous key.
     package func rotateKey(of service: SandboxService) throws {
         try networks.issuer(service.rawValue)?.rotateKey()
     }

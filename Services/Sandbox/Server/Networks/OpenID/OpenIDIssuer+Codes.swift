@@ -105,7 +105,6 @@ extension OpenIDIssuer {
         }
     }
 
-    /// Creates the code that the provider's library gives an app, without a redirect.
     func appCode(of person: Person) -> String {
         grants.code(
             Grants.Code(

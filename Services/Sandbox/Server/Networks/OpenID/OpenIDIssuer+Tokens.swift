@@ -3,7 +3,6 @@ import CryptoExtras
 import Foundation
 import Wire
 
-/// ID tokens and the keys that verify them.
 extension OpenIDIssuer {
     func keyDocument() throws -> JSONValue {
         let signing = try signingKey()
@@ -50,7 +49,6 @@ extension OpenIDIssuer {
         return "\(input).\(Base64URL.encode(signature.rawRepresentation))"
     }
 
-    /// Returns an ID token as the provider's own library issues it to an app.
     func idToken(_ draft: IDTokenDraft, at origin: String) throws -> String {
         let person = community.findOrCreate(draft.person)
         var claims = claims(of: person, for: draft.audience ?? clientID, at: origin)

@@ -17,7 +17,6 @@ package struct SandboxBroadcast: Codable, Sendable {
 
 /// The live broadcasts, and the number of times that clients polled the list.
 package final class Broadcasts: Sendable {
-    /// A broadcast that a test starts.
     struct Draft: Decodable {
         var broadcaster: String?
         var community: String?
@@ -25,7 +24,6 @@ package final class Broadcasts: Sendable {
         var watchers: Int?
         /// Leaves `stream.publish_at` empty, as at the start of a real broadcast.
         var unpublished: Bool?
-        /// Whether the author's account is deleted.
         var deleted: Bool?
     }
 

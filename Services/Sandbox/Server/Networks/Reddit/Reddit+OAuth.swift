@@ -2,7 +2,6 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Authorization by a person, and the tokens that result from it.
 extension Reddit {
     func authorize(_ request: NetworkRequest) -> WebResponse {
         guard request["client_id"] == clientID else {

@@ -2,7 +2,6 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Reading listings, the inbox and subscriptions.
 extension Reddit {
     func read(_ path: [String], _ request: NetworkRequest, by caller: Caller) -> WebResponse? {
         let view = RedditView(community: community, request: request, viewer: caller.person)
@@ -95,7 +94,6 @@ extension Reddit {
         return list(all.sorted { time($0) > time($1) }, request)
     }
 
-    /// Returns the followed people alternating with subreddits.
     private func subscriptions(_ request: NetworkRequest, _ view: RedditView) -> WebResponse {
         let person = community.person(view.viewer.number) ?? view.viewer
         let people = person.follows.sorted().compactMap { community.person($0) }.map(view.profile)

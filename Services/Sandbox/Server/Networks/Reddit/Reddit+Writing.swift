@@ -83,7 +83,6 @@ extension Reddit {
         return .jsonValue(["json": ["errors": [], "data": data]])
     }
 
-    /// Adds a reply to a post, a comment or a message.
     private func comment(_ request: NetworkRequest, _ view: RedditView) -> WebResponse {
         guard let thing = request["thing_id"], let id = RedditView.id(thing) else {
             return formErrors([("BAD_THING", "that thing is not there", "thing_id")])

@@ -109,7 +109,6 @@ extension Twitter {
         return limit
     }
 
-    /// Returns the page token for the page after a post.
     static func pageToken(_ id: Int64) -> String {
         "7140w" + StableText.hex(of: "page \(id)").prefix(4) + String(id, radix: 32)
     }
