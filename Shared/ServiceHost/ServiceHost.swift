@@ -176,8 +176,10 @@ package enum ServiceHost {
     }
 
     /// Returns all migrations of a service, including those of the host.
+    ///
+    /// The host's migrations have the number 0000, so that each later migration of a service sorts after them.
     package static func migrations(of type: (some SuiteService).Type) -> [Migration] {
-        IdempotencyStore.migrations + type.migrations + [SetAside.migration]
+        IdempotencyStore.migrations + [SetAside.migration] + type.migrations
     }
 }
 

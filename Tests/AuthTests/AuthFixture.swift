@@ -10,7 +10,7 @@ import Wire
 
 @testable import AuthServer
 
-/// Auth over a database of the test's own, and the moves of the people who use it.
+/// Auth over a database of the test's own, and the actions of its users.
 struct Auth: Sendable {
     static let key = Data(repeating: 7, count: 32).base64EncodedString()
     static let password = "correct horse battery staple"
@@ -83,7 +83,7 @@ struct Auth: Sendable {
         return try await service.send(.post, "/auth/refresh", body: json(body))
     }
 
-    /// The token that a refresh gives.
+    /// Refreshes, and returns the new refresh token.
     func next(_ token: String, device: String? = nil) async throws -> String {
         let answer = try await refresh(token, device: device)
         try #require(answer.status == 200, "\(answer.text)")
@@ -103,7 +103,7 @@ struct Auth: Sendable {
         try await service.send(.get, "/auth/me", token: jwt)
     }
 
-    /// What tidies up once a minute, to be told when.
+    /// The periodic cleanup, run by the clock of the test.
     func retention(by clock: TestClock) -> Retention {
         let database = service.database.pool
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -144,7 +144,7 @@ struct Auth: Sendable {
     }
 }
 
-/// Starts auth, and ends it with the scope.
+/// Starts auth, and stops it at the end of the scope.
 func withAuth(
     settings: [String: String] = [:],
     clock: TestClock? = nil,
@@ -170,12 +170,12 @@ func withTwoAuths(
     }
 }
 
-/// A clock that goes only when told to.
+/// A clock that only advances when a test says so.
 final class TestClock: Sendable {
     private let time: Mutex<Date>
 
     init() {
-        // Whole seconds, as tokens have them.
+        // Tokens have whole seconds.
         time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded()))
     }
 

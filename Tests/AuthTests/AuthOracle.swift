@@ -6,9 +6,10 @@ import NIOHTTP1
 import TestSupport
 import Wire
 
-/// Other people's libraries of tokens and of OpenID Connect (scripts/auth-oracle.txt).
+/// Independent libraries for tokens and OpenID Connect (scripts/auth-oracle.txt).
 enum AuthOracle {
-    /// What PyJWT and joserfc make of a token by a key document; null each where it refuses.
+    /// Verifies a token against a key document with PyJWT and joserfc; each result is null where the library refuses
+    /// it.
     static func verify(_ token: String, keys: JSONValue, issuer: String, audience: String) async throws -> JSONValue {
         let question: JSONValue = .object([
             "token": .string(token), "keys": keys, "issuer": .string(issuer), "audience": .string(audience),
@@ -19,17 +20,17 @@ enum AuthOracle {
             environment: ProcessInfo.processInfo.environment
         )
         let (status, output) = try await command.run(within: .seconds(60))
-        // What the libraries warn of comes before.
+        // The libraries' warnings come before the result.
         guard status.isSuccess, let answer = output.split(separator: "\n").last else { throw TestSupportError(output) }
         return try JSONParser.parse(answer.utf8)
     }
 }
 
-/// A provider of OpenID Connect that nobody here wrote, gone with the scope.
+/// An independent provider of OpenID Connect that stops at the end of the scope.
 struct MockProvider: Sendable {
     let port: LoopbackPort
 
-    /// As it calls itself.
+    /// The provider's issuer URL.
     var url: String { "http://127.0.0.1:\(port.number)" }
 
     static func with(people: [String], _ body: (MockProvider) async throws -> Void) async throws {
@@ -46,7 +47,7 @@ struct MockProvider: Sendable {
         do {
             try await eventually(within: .seconds(60), "answering") {
                 guard process.status == nil else { throw TestSupportError("oidc-provider-mock ended") }
-                // Silence: it is asked again.
+                // An error means that it is not ready yet.
                 return (try? await provider.isReady()) ?? false
             }
             outcome = .success(try await body(provider))

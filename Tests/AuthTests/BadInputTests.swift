@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct BadInputTests {
+@Suite("Invalid input") struct BadInputTests {
     /// A body that must be answered with 400, and the field at fault.
     struct InvalidInput: Sendable, CustomTestStringConvertible {
         let path: String
@@ -102,7 +102,8 @@ import Wire
             ]
     }
 
-    @Test func invalidInputs() async throws {
+    @Test("An invalid body is a 400 that names the field, and stores nothing")
+    func invalidInputs() async throws {
         try await withAuth { auth in
             for input in Self.registrations + Self.logins + Self.others + Self.malformed {
                 let answer = try await auth.service.send(.post, input.path, body: input.body)
@@ -121,7 +122,7 @@ import Wire
     }
 
     @Test(
-        "A registration names every field that is wrong",
+        "A registration names every invalid field",
         arguments: [
             ("{}", ["password", "username"]),
             (
@@ -161,7 +162,8 @@ import Wire
         }
     }
 
-    @Test func invalidPatches() async throws {
+    @Test("An invalid change of an account changes no field")
+    func invalidPatches() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let before = try await auth.me(ada.jwt).json
@@ -170,7 +172,7 @@ import Wire
                 ("fullName", #""\u0000""#),
                 ("username", "null"), ("username", #""a@b""#), ("username", "[]"), ("username", #""""#),
             ] {
-                // Beside a good field, which must not be changed either.
+                // Once alone and once beside a valid field, which must not change either.
                 let other = field == "fullName" ? "username" : "fullName"
                 for body in [#"{"\#(field)": \#(value)}"#, #"{"\#(other)": "changed", "\#(field)": \#(value)}"#] {
                     let answer = try await auth.service.send(.patch, "/auth/me", token: ada.jwt, body: body)
@@ -182,7 +184,8 @@ import Wire
         }
     }
 
-    @Test func invalidForms() async throws {
+    @Test("An invalid form is a 400 that names the field")
+    func invalidForms() async throws {
         try await withAuth { auth in
             for (body, field) in [
                 ("username=ada", "password"), ("password=correct+horse", "username"), ("", "password"),
@@ -202,7 +205,8 @@ import Wire
         }
     }
 
-    @Test func unsupportedMediaType() async throws {
+    @Test("A body of another media type is a 415, and only registration takes forms")
+    func unsupportedMediaType() async throws {
         try await withAuth { auth in
             let body = #"{"username": "ada", "password": "correct horse"}"#
             for type in ["text/plain", "application/xml", "multipart/form-data; boundary=x", "application/jsonx"] {
@@ -216,7 +220,8 @@ import Wire
         }
     }
 
-    @Test func largeBody() async throws {
+    @Test("A body that is too large is a 413")
+    func largeBody() async throws {
         try await withAuth { auth in
             let body = #"{"username": "\#(Self.text(3_000_000))", "password": "correct horse"}"#
             for path in ["/auth/register", "/auth/login", "/auth/refresh", "/auth/anonymous"] {
@@ -226,7 +231,8 @@ import Wire
         }
     }
 
-    @Test func unknownRoutes() async throws {
+    @Test("An unknown path is a 404 and another method a 405 with the allowed ones")
+    func unknownRoutes() async throws {
         try await withAuth { auth in
             #expect(try await auth.service.send(.get, "/auth/nothing").status == 404)
             #expect(try await auth.service.send(.get, "/auth/register").status == 405)
@@ -236,7 +242,10 @@ import Wire
         }
     }
 
-    @Test(arguments: ["limit=0", "limit=101", "limit=x", "limit=", "limit=1.5", "limit=-1"])
+    @Test(
+        "An invalid page size is a 400",
+        arguments: ["limit=0", "limit=101", "limit=x", "limit=", "limit=1.5", "limit=-1"]
+    )
     func invalidLimit(_ query: String) async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What bodies cost that are made to cost much.
+/// The processor time that hostile bodies cost.
 @Suite("Cost of requests") struct CostTests {
-    /// These end the session that the test needs.
+    /// These routes end the session that the test needs.
     private static let excepted = ["POST /auth/logout", "POST /auth/logout/all", "DELETE /auth/me"]
 
     @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
@@ -40,7 +40,7 @@ import Wire
             let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
             let marks = String(repeating: "%CC%81", count: 129)
             let raw = String(repeating: "\u{301}\u{316}", count: 3_000)
-            // A mark behind the zero makes it another character, but not another byte.
+            // A combining mark after the zero changes the character, but not the byte.
             for (body, code) in [
                 ("username=ada&password=\(marks)", "too_many_combining_marks"),
                 ("username=\(raw)&password=x", "too_many_combining_marks"),

@@ -7,8 +7,8 @@ import Wire
 
 @testable import AuthServer
 
-/// What the routes of addresses, passwords, second factors and passkeys refuse, each naming its field.
-@Suite(.timeLimit(.minutes(5))) struct CredentialInputTests {
+/// Invalid input of the routes for addresses, passwords, second factors and passkeys.
+@Suite("Invalid credentials in requests", .timeLimit(.minutes(5))) struct CredentialInputTests {
     private static let long = String(repeating: "x", count: 129)
 
     private static let signedIn: [BadRequest] =
@@ -72,7 +72,8 @@ import Wire
         BadRequest(.post, "/auth/login/passkey", #"{"id": "AA", "rawId": "=", "type": "x"}"#, 400, "rawId"),
     ]
 
-    @Test func invalidInputs() async throws {
+    @Test("An invalid field is refused by name, and changes nothing")
+    func invalidInputs() async throws {
         try await withMail { fixture in
             let ada = try await fixture.auth.signUp("ada")
             let service = fixture.auth.service
@@ -85,7 +86,7 @@ import Wire
             }
             try await check(Self.signedIn, token: ada.jwt)
             try await check(Self.open, token: nil)
-            // Nothing was changed, and nobody was written to.
+            // Nothing changed, and no mail was sent.
             #expect(try await fixture.auth.login("ada").status == 200)
             for table in ["emails", "email_links", "totp_factors", "passkeys", "login_challenges"] {
                 let count = try await service.database.pool.one("SELECT count(*) AS rows FROM \(unsafe: table)") {
@@ -96,7 +97,8 @@ import Wire
         }
     }
 
-    @Test func missingCredential() async throws {
+    @Test("Routes that change credentials need a valid token")
+    func missingCredential() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             for path in ["/auth/email", "/auth/password", "/auth/mfa/totp", "/auth/passkeys/options"] {

@@ -1,10 +1,10 @@
 import SandboxServer
 
-/// Made once for all tests: an account at the sandbox has a key of RSA.
+/// Made once for all tests, because the sandbox generates an RSA key.
 private let sandboxKeys = Result { try SandboxKeys() }
 
 extension SandboxConfiguration {
-    /// A sandbox of a test's own, which makes no keys.
+    /// A sandbox for one test, which generates no keys.
     static func small() throws -> SandboxConfiguration {
         var configuration = SandboxConfiguration()
         configuration.threads = 1

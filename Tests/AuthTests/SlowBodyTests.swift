@@ -3,7 +3,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-/// Clients that send a request's body one byte a second, to auth's own port.
+/// Clients that send the body of a request one byte a second.
 @Suite("Slow bodies") struct SlowBodyTests {
     @Test("Slow bodies on an open route delay no other client and end in time", arguments: [1_000, nil] as [Int?])
     func slow(length: Int?) async throws {

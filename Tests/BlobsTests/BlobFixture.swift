@@ -2,13 +2,13 @@ import Blobs
 import Foundation
 import NIOCore
 
-/// A folder of the test's own, with what tests ask of one.
+/// A folder of the test's own.
 struct BlobFolder {
     let path: String
 
     func store() throws -> FolderBlobStore { try FolderBlobStore(path: path) }
 
-    /// All files below it, by their paths from here.
+    /// All files below the folder, by relative path.
     var files: [String] {
         let found = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return found.filter { !isFolder($0) }.sorted()
@@ -26,7 +26,7 @@ struct BlobFolder {
     }
 }
 
-/// Lends a folder, and removes it after.
+/// Makes a folder, and removes it at the end of the scope.
 func withFolder<Value>(_ body: (BlobFolder) async throws -> Value) async throws -> Value {
     let path = NSTemporaryDirectory() + "blobs-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -34,7 +34,7 @@ func withFolder<Value>(_ body: (BlobFolder) async throws -> Value) async throws 
 }
 
 extension BlobStore {
-    /// Puts bytes in pieces of so many.
+    /// Puts bytes in pieces of this size.
     func put(_ bytes: [UInt8], limit: Int64 = 1 << 30, pieces: Int = 1_000) async throws -> (BlobKey, StoredBlob) {
         let key = BlobKey.random()
         let stored = try await put(key, limit: limit) { sink in
@@ -45,7 +45,7 @@ extension BlobStore {
         return (key, stored)
     }
 
-    /// All of a blob, or a part; nil where there is none.
+    /// The bytes of a blob or of a range of it; nil if there is no blob.
     func bytes(_ key: BlobKey, _ range: Range<Int64>? = nil) async throws -> [UInt8]? {
         guard let blob = try await open(key) else { return nil }
         var bytes: [UInt8] = []
@@ -54,7 +54,7 @@ extension BlobStore {
     }
 }
 
-/// Random numbers that are the same in each run (SplitMix64).
+/// Pseudorandom numbers, the same in each run (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 

@@ -3,8 +3,12 @@ import Foundation
 import NIOCore
 import Testing
 
-@Suite struct FolderBlobStoreTests {
-    @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000], [777, 65_536, 200_000])
+@Suite("Blob store in a folder") struct FolderBlobStoreTests {
+    @Test(
+        "A blob of any size, written in pieces of any size, is read back",
+        arguments: [0, 1, 65_535, 65_536, 65_537, 131_072, 131_073, 1_000_000],
+        [777, 65_536, 200_000]
+    )
     func putAndRead(size: Int, pieces: Int) async throws {
         try await withFolder { folder in
             let store = try folder.store()
@@ -17,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func smallAndLargePiecesKeepTheirOrder() async throws {
+    @Test("Small and large pieces keep their order")
+    func mixedPieces() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             var numbers = SeededNumbers(state: 7)
@@ -31,7 +36,8 @@ import Testing
         }
     }
 
-    @Test func anyPartIsReadInSmallPieces() async throws {
+    @Test("Any range is read, in small pieces")
+    func ranges() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             var numbers = SeededNumbers(state: 1)
@@ -47,7 +53,8 @@ import Testing
         }
     }
 
-    @Test func nothingIsThereUntilAllIs() async throws {
+    @Test("A blob is visible only once it is complete")
+    func atomicPut() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let key = BlobKey.random()
@@ -61,7 +68,8 @@ import Testing
         }
     }
 
-    @Test func tooMuchIsNoticedWhileItComesAndLeavesNothing() async throws {
+    @Test("A blob over the limit is rejected while it is written, and leaves no file")
+    func tooLarge() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             _ = try await store.put([UInt8](repeating: 1, count: 1_000), limit: 1_000)
@@ -80,7 +88,8 @@ import Testing
         }
     }
 
-    @Test func swallowedSizeError() async throws {
+    @Test("A blob over the limit is rejected even if the source ignores the error")
+    func swallowedSizeError() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             await #expect(throws: BlobError.tooLarge(limit: 10)) {
@@ -92,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func anErrorOfTheSourceLeavesNothing() async throws {
+    @Test("An error of the source leaves no file")
+    func sourceError() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             await #expect(throws: TestError.self) {
@@ -105,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func aTaskThatIsCancelledLeavesNothing() async throws {
+    @Test("A cancelled put leaves no file")
+    func cancelled() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let (reached, reach) = AsyncStream<Void>.makeStream()
@@ -126,7 +137,8 @@ import Testing
         }
     }
 
-    @Test func deletingTwiceIsAsOnce() async throws {
+    @Test("Deleting twice, or an unknown key, succeeds")
+    func deleteTwice() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let (key, _) = try await store.put([1, 2, 3])
@@ -138,7 +150,8 @@ import Testing
         }
     }
 
-    @Test func deletionWhileReading() async throws {
+    @Test("A blob that is deleted while it is read is still read to its end")
+    func deletionWhileReading() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let (key, _) = try await store.put([UInt8](repeating: 7, count: 200_000))
@@ -150,7 +163,8 @@ import Testing
         }
     }
 
-    @Test func allIsForItsOwnerAlone() async throws {
+    @Test("Folders and files are accessible only to their owner")
+    func permissions() async throws {
         try await withFolder { folder in
             let (key, _) = try await folder.store().put([1])
             #expect(try folder.mode("") == 0o700)
@@ -160,7 +174,8 @@ import Testing
         }
     }
 
-    @Test func removesLeftovers() async throws {
+    @Test("A new store removes the leftovers of a crashed one, but not a put that is under way")
+    func removesLeftovers() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let (kept, _) = try await store.put([1])
@@ -177,14 +192,16 @@ import Testing
         }
     }
 
-    @Test func aFolderThatCannotBeWrittenIsNoStore() async throws {
+    @Test("A path that is no folder is no store")
+    func unwritableFolder() async throws {
         try await withFolder { folder in
             #expect(FileManager.default.createFile(atPath: folder.path, contents: Data()))
             #expect(throws: (any Error).self) { try folder.store() }
         }
     }
 
-    @Test func manyAtOnceDoNotMeet() async throws {
+    @Test("Concurrent puts do not interfere")
+    func concurrentPuts() async throws {
         try await withFolder { folder in
             let store = try folder.store()
             let keys = try await withThrowingTaskGroup(of: (BlobKey, UInt8).self) { tasks in

@@ -3,9 +3,10 @@ import NIOCore
 import TestSupport
 import Testing
 
-/// A disk that is full, a real one: a file system in memory of a megabyte, which only root can mount.
-@Suite(.enabled(if: SmallDisk.isPossible)) struct FullDiskTests {
-    @Test func aBlobThatDoesNotFitLeavesNothingAndOthersStillFit() async throws {
+/// A real full disk: a file system in memory of one megabyte, which only root can mount.
+@Suite("Full disk", .enabled(if: SmallDisk.isPossible)) struct FullDiskTests {
+    @Test("A blob that does not fit leaves no file, and a smaller one still fits")
+    func noSpace() async throws {
         try await SmallDisk.with { path in
             let folder = BlobFolder(path: path)
             let store = try folder.store()
@@ -21,7 +22,8 @@ import Testing
         }
     }
 
-    @Test func withoutASingleFreeFileItIsFullToo() async throws {
+    @Test("A disk without free files counts as full")
+    func noInodes() async throws {
         try await SmallDisk.with(files: 4) { path in
             let folder = BlobFolder(path: path)
             let store = try folder.store()

@@ -2,7 +2,7 @@ import Blobs
 import NIOCore
 import Testing
 
-@Suite struct MediaTypeTests {
+@Suite("Media types") struct MediaTypeTests {
     private static let known: [(String, [UInt8])] = [
         ("image/jpeg", [0xFF, 0xD8, 0xFF, 0xE0, 0, 0x10] + text("JFIF")),
         ("image/png", [0x89] + text("PNG\r\n") + [0x1A, 0x0A] + [0, 0, 0, 13] + text("IHDR")),
@@ -60,20 +60,22 @@ import Testing
         ("application/octet-stream", [0xFF, 0xFB, 0x90, 0x64] + [UInt8](repeating: 1, count: 4_000)),
     ]
 
-    @Test(arguments: known.indices)
+    @Test("The type is detected from the bytes, in pieces of any size", arguments: known.indices)
     func mediaTypes(number: Int) {
         let (expected, bytes) = Self.known[number]
         for piece in [1, 3, 8, 5_000] { #expect(Self.mediaType(of: bytes, pieces: piece) == expected) }
     }
 
-    @Test func aCutSignatureIsNoneAndNoCrash() {
+    @Test("A cut signature does not crash the detector")
+    func cutSignature() {
         for (_, bytes) in Self.known {
             for count in bytes.indices { _ = Self.mediaType(of: Array(bytes[..<count]), pieces: 4_096) }
         }
     }
 
-    /// Text against the standard library's own judgement, on what is nearly text.
-    @Test func textIsWhatIsUTF8WithoutControlCharacters() {
+    /// Compares with the standard library's UTF-8 validation, on random text and almost-text.
+    @Test("Text is valid UTF-8 without control characters")
+    func plainText() {
         var numbers = SeededNumbers(state: 5)
         let alphabet = ["a", "<", " ", "\n", "\t", "é", "世", "🎈", "\u{7FF}", "\u{FFFF}", "\u{10FFFF}"].map(Self.text)
         for _ in 0..<3_000 {
@@ -107,7 +109,7 @@ import Testing
         (0..<3).flatMap { _ in header + [UInt8](repeating: 0x55, count: length - header.count) }
     }
 
-    /// A local header of a zip archive, with what is stored behind it.
+    /// A local header of a zip archive, with stored content.
     private static func zip(_ name: String, _ content: String = "") -> [UInt8] {
         [0x50, 0x4B, 0x03, 0x04, 20, 0] + [UInt8](repeating: 0, count: 12) + [UInt8(content.utf8.count), 0, 0, 0]
             + [UInt8(content.utf8.count), 0, 0, 0] + [UInt8(name.utf8.count), 0, 0, 0] + text(name) + text(content)

@@ -3,8 +3,9 @@ import Foundation
 import NIOCore
 import Testing
 
-@Suite struct ScratchFolderTests {
-    @Test func removedAfterUse() async throws {
+@Suite("Scratch folder") struct ScratchFolderTests {
+    @Test("A temporary folder is removed after its use")
+    func removedAfterUse() async throws {
         try await withFolder { folder in
             let scratch = try ScratchFolder(in: folder.path)
             let lent = try await scratch.withTemporaryFolder { path in
@@ -28,7 +29,8 @@ import Testing
         }
     }
 
-    @Test func anErrorLeavesNothingEither() async throws {
+    @Test("A temporary folder is removed after an error")
+    func removedAfterError() async throws {
         try await withFolder { folder in
             let scratch = try ScratchFolder(in: folder.path)
             await #expect(throws: BlobError.tooLarge(limit: 10)) {
@@ -43,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func removesLeftovers() async throws {
+    @Test("A new scratch folder removes the leftovers of a dead process, but not of a live one")
+    func removesLeftovers() async throws {
         try await withFolder { folder in
             let living = try ScratchFolder(in: folder.path)
             let dead = "\(folder.path)/dead"
@@ -58,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func removedWithOwner() async throws {
+    @Test("The folder is removed with its owner")
+    func removedWithOwner() async throws {
         try await withFolder { folder in
             do {
                 let scratch = try ScratchFolder(in: folder.path)

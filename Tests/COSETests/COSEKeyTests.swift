@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct COSEKeyTests {
+@Suite("COSE keys") struct COSEKeyTests {
     static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
     static func authenticators() throws -> [SoftwareAuthenticator] {
@@ -16,7 +16,8 @@ import Testing
         ]
     }
 
-    @Test func aSignatureIsGoodForItsKeyAndItsBytesAlone() throws {
+    @Test("A signature is valid only for its own key and data")
+    func signatures() throws {
         let data = Data("what was signed".utf8)
         let all = try Self.authenticators()
         for (index, authenticator) in all.enumerated() {
@@ -38,8 +39,9 @@ import Testing
         }
     }
 
-    /// CVE-2022-21449: r and s of zero were good for everything.
-    @Test func aSignatureOfZerosIsNone() throws {
+    /// CVE-2022-21449: a signature with r and s of zero was valid for all data.
+    @Test("A signature of zeros is invalid")
+    func zeroSignature() throws {
         let key = try COSEKey(SoftwareAuthenticator().publicKey)
         #expect(!key.isValid(signature: Data([0x30, 6, 2, 1, 0, 2, 1, 0]), for: Data()))
     }
@@ -50,9 +52,10 @@ import Testing
         return .map(map)
     }
 
-    @Test func malformedKeys() throws {
+    @Test("A malformed or unsupported key is rejected")
+    func malformedKeys() throws {
         let defects: [[(Int, CBORValue?)]] = [
-            // P-256: type, algorithm, curve, and points that are not on it.
+            // P-256: wrong type, algorithm or curve, and points that are not on the curve.
             [
                 (1, nil), (1, CBORValue(1)), (3, nil), (3, CBORValue(-8)), (3, CBORValue(-35)), (3, CBORValue(-257)),
                 (-1, CBORValue(2)), (-1, nil), (-2, .bytes(Data(count: 32))), (-2, .bytes(Data(count: 31))),
@@ -63,7 +66,7 @@ import Testing
                 (1, CBORValue(2)), (-1, CBORValue(4)), (-1, nil), (-2, .bytes(Data(count: 33))), (-2, nil),
                 (3, CBORValue(-7)),
             ],
-            // RSA: too small, too large, and exponents that are none.
+            // RSA: moduli that are too small or too large, and invalid exponents.
             [
                 (1, CBORValue(2)), (-1, .bytes(Data(repeating: 255, count: 128))),
                 (-1, .bytes(Data(repeating: 255, count: 513))), (-1, .bytes(Data(count: 256))),

@@ -3,14 +3,15 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: Wycheproof.folder != nil)) struct WycheproofTests {
+@Suite("Wycheproof signature vectors", .enabled(if: Wycheproof.folder != nil)) struct WycheproofTests {
     @Test(
+        "Signatures are valid exactly where Wycheproof says so",
         arguments: [
             "ecdsa_secp256r1_sha256", "ed25519", "rsa_signature_2048_sha256", "rsa_signature_3072_sha256",
             "rsa_signature_4096_sha256",
         ]
     )
-    func wycheproof(file: String) throws {
+    func vectors(file: String) throws {
         let groups: [Group] = try Wycheproof.groups(file)
         #expect(!groups.isEmpty)
         for group in groups {
@@ -32,7 +33,7 @@ private struct Group: Decodable {
         let result: Wycheproof.Expectation
     }
 
-    /// Numbers in hex: of a point on P-256, of Ed25519, of RSA.
+    /// The hexadecimal numbers of a P-256, Ed25519 or RSA key.
     struct Key: Decodable {
         let uncompressed: String?
         let pk: String?
@@ -52,7 +53,7 @@ private struct Group: Decodable {
             return .map(Dictionary(uniqueKeysWithValues: all.map { (CBORValue($0.key), $0.value) }))
         }
 
-        /// Without the zeros before it, as COSE has it.
+        /// A number without leading zeros, as COSE requires.
         private func number(_ text: String?) -> CBORValue { .bytes(Data(hex(text ?? "").drop { $0 == 0 })) }
     }
 

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is missing, empty, mistyped, too long or malformed is refused by name, and changes nothing.
-@Suite struct BadInputTests {
+@Suite("Invalid input") struct BadInputTests {
     private static func long(_ count: Int) -> String { String(repeating: "x", count: count) }
     private static let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
     private static let names = (0...1_000).map { "\"u\($0)\"" }.joined(separator: ",")
@@ -14,17 +13,17 @@ import Wire
     static let creating: [BadRequest] = [
         #"{}"#: "label", #"{"label": null}"#: "label", #"{"label": ""}"#: "label", #"{"label": 1}"#: "label",
         #"{"label": "\#(long(256))"}"#: "label", #"{"label": "a\u0000b"}"#: "label", #"{"label": "\ud800"}"#: "label",
-        #"{"label": "x", "members": "bob"}"#: "members", #"{"label": "x", "members": [1]}"#: "members[0]",
+        #"{"label": "x", "members": "bo"}"#: "members", #"{"label": "x", "members": [1]}"#: "members[0]",
         #"{"label": "x", "members": [""]}"#: "members", #"{"label": "x", "members": ["\#(long(256))"]}"#: "members",
         #"{"label": "x", "members": [\#(names)]}"#: "members", #"{"label": "x", "whiteList": 5}"#: "whiteList",
         #"{"label": "x", "whiteList": [""]}"#: "whiteList", #"{"label": "x", "whiteList": [\#(names)]}"#: "whiteList",
         #"{"label": "x", "meta": []}"#: "meta", #"{"label": "x", "meta": "m"}"#: "meta",
         #"{"label": "x", "meta": \#(deep)}"#: "meta", #"{"label": "x", "type": "direct"}"#: "members",
-        #"{"type": "direct", "members": ["ann"]}"#: "members",
-        #"{"type": "direct", "members": ["bob", "cat"]}"#: "members",
-        #"{"type": "direct", "members": ["bob"], "label": "\#(long(256))"}"#: "label",
-        #"{"type": "direct", "members": ["bob"], "whiteList": null}"#: "whiteList",
-        #"{"type": "direct", "members": ["bob"], "joinByToken": true}"#: "joinByToken",
+        #"{"type": "direct", "members": ["ana"]}"#: "members",
+        #"{"type": "direct", "members": ["bo", "cat"]}"#: "members",
+        #"{"type": "direct", "members": ["bo"], "label": "\#(long(256))"}"#: "label",
+        #"{"type": "direct", "members": ["bo"], "whiteList": null}"#: "whiteList",
+        #"{"type": "direct", "members": ["bo"], "joinByToken": true}"#: "joinByToken",
         #"{"label": "x", "type": "other"}"#: "type", #"{"label": "x", "type": 1}"#: "type",
         #"{"label": "x", "joinByToken": "yes"}"#: "joinByToken",
     ]
@@ -87,7 +86,7 @@ import Wire
         BadRequest(.post, "/conversations/{token}/messages", "null", 400, nil),
     ]
 
-    /// `{id}` is a message of Ann's.
+    /// `{id}` is a message of Ana.
     static let editing: [BadRequest] =
         [
             #"{}"#: "data", #"{"data": null}"#: "data", #"{"data": ""}"#: "data", #"{"data": 1}"#: "data",
@@ -120,7 +119,7 @@ import Wire
             BadRequest(.get, "/conversations/search?q=x&limit=0", nil, 400, "limit"),
             BadRequest(.get, "/conversations/search?q=x&cursor=x", nil, 400, "cursor"),
             BadRequest(.put, "/blocks/%00", nil, 404, nil),
-            BadRequest(.put, "/blocks/ann", nil, 422, nil),
+            BadRequest(.put, "/blocks/ana", nil, 422, nil),
             BadRequest(.get, "/blocks?limit=0", nil, 400, "limit"),
             BadRequest(.get, "/blocks?cursor=x", nil, 400, "cursor"),
             BadRequest(.put, "/conversations/{token}/messages/{id}/reactions/x", nil, 400, "emoji"),
@@ -128,7 +127,7 @@ import Wire
             BadRequest(.delete, "/conversations/{token}/messages/{id}/reactions/%FF", nil, 404, nil),
         ]
 
-    static let asking: [BadRequest] =
+    static let reading: [BadRequest] =
         [
             ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"), ("limit=", "limit"),
         ]
@@ -146,28 +145,30 @@ import Wire
         + [("", "after"), ("after=", "after"), ("after=-1", "after"), ("after=1&limit=0", "limit")]
         .map { BadRequest(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
 
-    @Test func invalidField() async throws {
+    @Test("A missing, mistyped, too long or malformed field is rejected by name and changes nothing")
+    func invalidField() async throws {
         try await withConversation { fixture in
-            let message = try await fixture.ann.send("hello", in: fixture.token)
-            let before = try await fixture.ann.conversations.list()
-            for bad in Self.creating + Self.sending + Self.changing + Self.editing + Self.asking {
+            let message = try await fixture.ana.send("hello", in: fixture.token)
+            let before = try await fixture.ana.conversations.list()
+            for bad in Self.creating + Self.sending + Self.changing + Self.editing + Self.reading {
                 let path = bad.path.replacingOccurrences(of: "{token}", with: fixture.token)
                     .replacingOccurrences(of: "{id}", with: "\(message.id)")
 
-                let answer = try await fixture.ann.ask(bad.method, path, bad.body)
+                let answer = try await fixture.ana.ask(bad.method, path, bad.body)
 
                 #expect(answer.status == bad.status, "\(bad) \(answer.text)")
                 #expect(answer.problem?.field == bad.field, "\(bad) \(answer.text)")
                 #expect(answer.headers[.contentType] == "application/problem+json", "\(bad)")
             }
-            #expect(try await fixture.ann.conversations.list().items == before.items)
+            #expect(try await fixture.ana.conversations.list().items == before.items)
         }
     }
 
-    @Test func anotherContentTypeIsRefused() async throws {
+    @Test("An unsupported content type responds 415")
+    func contentType() async throws {
         try await withConversation { fixture in
             for type in ["application/x-www-form-urlencoded", "multipart/mixed; boundary=x", "nonsense"] {
-                let answer = try await fixture.ann.ask(
+                let answer = try await fixture.ana.ask(
                     .post,
                     "/conversations/\(fixture.token)/messages",
                     #"{"data": "x"}"#,
@@ -178,9 +179,10 @@ import Wire
         }
     }
 
-    @Test func aBodyWithoutEndIsRefused() async throws {
+    @Test("A body of 25 MB responds 413")
+    func bodySize() async throws {
         try await withConversation { fixture in
-            let answer = try await fixture.ann.ask(
+            let answer = try await fixture.ana.ask(
                 .post,
                 "/conversations/\(fixture.token)/messages",
                 #"{"data": "\#(Self.long(25_000_000))"}"#
@@ -189,7 +191,8 @@ import Wire
         }
     }
 
-    @Test func theLongestIsTaken() async throws {
+    @Test("Values of the maximum length are accepted")
+    func maximumLengths() async throws {
         try await withConversation { fixture in
             let path = "/conversations/\(fixture.token)"
             let user = String(repeating: "é", count: 255)
@@ -199,7 +202,7 @@ import Wire
                 (.put, "\(path)/label", #"{"label": "\#(String(repeating: "🎈", count: 255))"}"#),
                 (.put, "\(path)/whiteList", #"{"whiteList": ["\#(user)"]}"#),
             ] as [(HTTPRequest.Method, String, String)] {
-                let answer = try await fixture.ann.ask(method, path, body)
+                let answer = try await fixture.ana.ask(method, path, body)
                 #expect(answer.status == 200, "\(path) \(answer.text.prefix(200))")
             }
         }

@@ -5,10 +5,10 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What the benchmark sets beside the lanes.
-@Suite struct BenchmarkTests {
-    /// pgbench must run the statements of the service, or the comparison says nothing.
-    @Test func sameStatements() throws {
+@Suite("Benchmark SQL") struct BenchmarkTests {
+    /// The comparison is meaningful only if pgbench runs the service's statements.
+    @Test("The pgbench script contains the statements of a write shard")
+    func sameStatements() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
             path: "../../bench/sql/send-segment.sql"
         )
@@ -17,14 +17,14 @@ import Wire
         let segment = [BatchWriter.lock([token.id]), BatchWriter.insert([.plain(in: token)])]
 
         for statement in segment {
-            // As it stands but for its parameters, for which pgbench has values of its own.
+            // Parameters match anything, because pgbench has its own values.
             let pattern = NSRegularExpression.escapedPattern(for: Self.plain(statement.sql))
                 .replacing(/\\\$[0-9]+/, with: ".+?")
             #expect(script.range(of: pattern + ";", options: .regularExpression) != nil, "\(statement.sql)")
         }
     }
 
-    /// Every white space is one blank.
+    /// Returns the text with each run of white space replaced by one space.
     private static func plain(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

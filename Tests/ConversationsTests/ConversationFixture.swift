@@ -6,19 +6,19 @@ import ServiceClient
 import TestSupport
 import Wire
 
-/// The service with a conversation of Ann's, in which Bob is.
+/// The service with a conversation that Ana created and Bo is a member of.
 struct ConversationFixture: Sendable {
     let service: TestService
     let auth: FakeAuth
-    let ann: Person
-    let bob: Person
-    /// Knows the token, but is not in it.
+    let ana: Person
+    let bo: Person
+    /// A user who knows the conversation's token but is not a member.
     let eve: Person
     let conversation: Conversation
 
     var token: String { conversation.token }
 
-    /// Somebody signed in, of the application that the scene plays in unless told otherwise.
+    /// Signs a user in, by default in the fixture's application.
     func person(_ name: String, application: String = ConversationFixture.application) async throws -> Person {
         try await Person(User.ID(application: application, user: name), at: service, auth)
     }
@@ -26,7 +26,7 @@ struct ConversationFixture: Sendable {
     static let application = "other"
 }
 
-/// Somebody signed in at a service.
+/// A user who is signed in to a service.
 struct Person: SignedInUser {
     let id: User.ID
     let token: String
@@ -49,13 +49,13 @@ struct Person: SignedInUser {
     }
 }
 
-/// What is written waits for long, since the machine may be held up for seconds.
+/// Writes wait long before they fail, because a busy machine may delay them by seconds.
 private let longDeadline = ["SEND_DEADLINE_MS": "60000"]
 
 func withConversation(
     settings: [String: String] = [:],
     push: FakePush? = nil,
-    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
+    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bo"]),
     _ body: (ConversationFixture) async throws -> Void
 ) async throws {
     let auth = FakeAuth()
@@ -65,17 +65,17 @@ func withConversation(
             .merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
         peers: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { service in
-        let ann = try await Person(
-            User.ID(application: ConversationFixture.application, user: "ann"),
+        let ana = try await Person(
+            User.ID(application: ConversationFixture.application, user: "ana"),
             at: service,
             auth
         )
         let fixture = ConversationFixture(
             service: service,
             auth: auth,
-            ann: ann,
-            bob: try await Person(
-                User.ID(application: ConversationFixture.application, user: "bob"),
+            ana: ana,
+            bo: try await Person(
+                User.ID(application: ConversationFixture.application, user: "bo"),
                 at: service,
                 auth
             ),
@@ -84,13 +84,13 @@ func withConversation(
                 at: service,
                 auth
             ),
-            conversation: try await ann.conversations.create(draft)
+            conversation: try await ana.conversations.create(draft)
         )
         try await body(fixture)
     }
 }
 
-/// A second instance of the service over the same database, and Bob as its client.
+/// Runs a second instance of the service over the same database, with Bo as its client.
 func withSecondInstance(
     of fixture: ConversationFixture,
     push: FakePush? = nil,
@@ -102,6 +102,6 @@ func withSecondInstance(
         settings: longDeadline.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
         peers: .with(["auth": fixture.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
     ) { second in
-        try await body(try await Person(fixture.bob.id, at: second, fixture.auth))
+        try await body(try await Person(fixture.bo.id, at: second, fixture.auth))
     }
 }

@@ -1,30 +1,30 @@
 import TestSupport
 import Testing
 
-/// What bodies cost that are made to cost much.
+/// The processor time of bodies that are designed to be expensive.
 @Suite("Cost of requests") struct CostTests {
-    @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
+    @Test("Every route accepts or rejects hostile JSON within 50 ms of processor time per 100 kB")
     func routes() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { fixture in
             try await CostTest.check(described) { route, body in
-                try await fixture.ann.ask(route.method, route.path, body).status
+                try await fixture.ana.ask(route.method, route.path, body).status
             }
         }
     }
 
-    @Test("Every socket event reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
+    @Test("Every socket event accepts or rejects hostile JSON within 50 ms of processor time per 100 kB")
     func events() async throws {
         try await withSockets(settings: ["RATE_SOCKET": "0"]) { fixture in
-            var socket = try await fixture.socket(of: fixture.ann)
+            var socket = try await fixture.socket(of: fixture.ana)
             let bodies = HostileBody.all(of: 60_000) + HostileBody.all(of: 240_000)
             for event in Set(SocketEventTests.events.map(\.name)).sorted() {
                 try await CostTest.check(event, bodies) { body in
                     do {
                         return try await socket.ask(event, body).code ?? 500
                     } catch {
-                        // A packet that is no JSON, or has too many values, ends the session.
-                        socket = try await fixture.socket(of: fixture.ann)
+                        // A packet that is not JSON, or has too many values, ends the session.
+                        socket = try await fixture.socket(of: fixture.ana)
                         return 400
                     }
                 }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A handshake is read or refused within 50 ms of processor time per 100 kB")
+    @Test("A handshake is accepted or rejected within 50 ms of processor time per 100 kB")
     func handshakes() async throws {
         try await withSockets { fixture in
             let deep = String(repeating: "[", count: 58) + "{}" + String(repeating: ",{}", count: 9_000)
@@ -45,7 +45,7 @@ import Testing
                     let socket = try await SocketClient(port: fixture.port, auth: body)
                     return try await socket.reply().hasPrefix("44") ? 400 : 200
                 } catch {
-                    // A packet that is no JSON, or has too many values, ends the session.
+                    // A packet that is not JSON, or has too many values, ends the session.
                     return 400
                 }
             }

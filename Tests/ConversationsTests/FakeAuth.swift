@@ -5,11 +5,11 @@ import ServiceClient
 import TestSupport
 import Wire
 
-/// Auth as conversations sees it: keys, and which accounts there are.
+/// A fake of auth with keys, accounts and names.
 struct FakeAuth: Sendable {
     let keys = TestKeys()
     let accounts = SharedValue<Set<String>>([])
-    /// What some of them are called.
+    /// The full names of accounts by id.
     let names = SharedValue<[String: String]>([:])
     let isAway = SharedValue(false)
 
@@ -30,7 +30,7 @@ struct FakeAuth: Sendable {
         return ServiceClient(callee: "auth", transport: transport, retry: .never)
     }
 
-    /// Auth where nobody must be asked.
+    /// An auth client for tests in which no account is looked up.
     static let unreachable = AuthClient(
         ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()), retry: .never)
     )

@@ -4,7 +4,7 @@ import ServiceHost
 import ServiceLifecycle
 import TestSupport
 
-/// Serves a service on a port of its own, as its executable does, for the time of `body`.
+/// Runs a service on its own port, as its executable does, during `body`.
 func withServer(_ service: TestService, _ body: (Int) async throws -> Void) async throws {
     let (ports, bound) = AsyncStream<Int>.makeStream()
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import TestSupport
 
-/// A TCP connection whose calls block threads of their own.
+/// A TCP connection with blocking calls on its own threads.
 final class RawClient: Sendable {
     private let socket: Int32
     private let queue = DispatchQueue(label: "raw client")
@@ -41,10 +41,10 @@ final class RawClient: Sendable {
         }
     }
 
-    /// The next bytes as text.
+    /// Receives the next bytes as text.
     func receive() async throws -> String { String(decoding: try await bytes(65_536) ?? [], as: UTF8.self) }
 
-    /// All that comes, until it has `text` in it or ends.
+    /// Receives until the bytes contain `text` or the connection ends.
     func receive(until text: String) async throws -> String {
         var received = ""
         while !received.contains(text), let more = try await bytes(65_536) {
@@ -53,7 +53,7 @@ final class RawClient: Sendable {
         return received
     }
 
-    /// Nil at the end.
+    /// Receives at most `count` bytes; nil at the end.
     func bytes(_ count: Int) async throws -> [UInt8]? {
         try await blocking { [socket] in
             var bytes = [UInt8](repeating: 0, count: count)
@@ -65,7 +65,7 @@ final class RawClient: Sendable {
 
     func close() { Glibc.close(socket) }
 
-    /// Closes without a goodbye: the other side gets a reset.
+    /// Closes the connection with a reset.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))

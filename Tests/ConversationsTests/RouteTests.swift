@@ -1,10 +1,11 @@
 import TestSupport
 import Testing
 
-/// Conversations' routes are those that `docs/openapi.yaml` describes.
-@Suite struct RouteTests {
-    @Test func everyRouteIsDescribedAndEveryDescriptionIsServed() async throws {
-        // What else is below /media is of photos.
+/// The routes of the service and those of `docs/openapi.yaml`.
+@Suite("Routes") struct RouteTests {
+    @Test("The routes are exactly those that `docs/openapi.yaml` describes")
+    func documentation() async throws {
+        // The other routes below /media belong to photos.
         let described = try PublicRoute.below("conversations", "blocks", "media").filter {
             !$0.description.hasSuffix("/media/{key}")
         }
@@ -13,21 +14,23 @@ import Testing
         }
     }
 
-    @Test func unauthenticatedUpload() async throws {
+    @Test("Every route rejects a request without authentication")
+    func unauthenticated() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { fixture in
             for route in described {
                 let status = try await fixture.service.send(route.method, route.path).status
-                #expect(status == 403 && !route.isOpen, "\(route): \(status)")
+                #expect(status == 403, "\(route): \(status)")
+                #expect(!route.isOpen, "\(route): \(status)")
             }
         }
     }
 
-    @Test("The slow bodies that one user sends are bounded on every route")
+    @Test("The number of slow bodies of one user is limited on every route")
     func slowBodies() async throws {
         let described = try PublicRoute.below("conversations", "blocks")
         try await withConversation { fixture in
-            try await fixture.service.sendSlowBodies(to: described, token: fixture.ann.token)
+            try await fixture.service.sendSlowBodies(to: described, token: fixture.ana.token)
         }
     }
 }

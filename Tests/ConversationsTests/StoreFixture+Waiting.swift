@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import ConversationsServer
 
-/// A value that tasks of a test share.
+/// A value that a test's tasks share.
 final class SharedValue<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
 
@@ -16,8 +16,8 @@ final class SharedValue<Value: Sendable>: Sendable {
 }
 
 extension StoreFixture {
-    /// Until a lane's first statement waits for a lock of this schema's.
-    func untilShardWaits() async throws {
+    /// Waits until the first statement of a write shard waits for a lock in this schema.
+    func waitForBlockedShard() async throws {
         try await eventually {
             try await pool.one(
                 """
@@ -29,11 +29,11 @@ extension StoreFixture {
         }
     }
 
-    func untilQueued(_ count: Int) async throws {
+    func waitForQueued(_ count: Int) async throws {
         try await eventually { writeShards.shard(of: conversation.id).waiting >= count }
     }
 
-    /// Cuts the connections that write messages, at whatever they do just then.
+    /// Terminates the connections that are writing messages.
     func breakShards() async throws {
         _ = try await pool.execute(
             """

@@ -9,7 +9,7 @@ import Wire
 
 @testable import ConversationsServer
 
-/// A conversation as the store has it, with lanes to it; no HTTP.
+/// A conversation in the store with write shards, without HTTP.
 struct StoreFixture: Sendable {
     let database: TestDatabase
     let writeShards: WriteShards
@@ -22,8 +22,8 @@ struct StoreFixture: Sendable {
 
     static func user(_ name: String) -> User.ID { User.ID(application: application, user: name) }
 
-    /// Makes a conversation of these members, the first its creator.
-    func newConversation(_ members: [String] = ["ann", "bob", "cat"]) async throws -> ConversationToken {
+    /// Creates a conversation; the first member is its creator.
+    func newConversation(_ members: [String] = ["ana", "bo", "cat"]) async throws -> ConversationToken {
         try await Self.newConversation(members, in: pool)
     }
 
@@ -46,7 +46,7 @@ struct StoreFixture: Sendable {
 
     func draft(
         _ data: String = "hello",
-        by sender: String = "ann",
+        by sender: String = "ana",
         id: String = UUID().uuidString,
         mime: String = "text/plain",
         in token: ConversationToken? = nil
@@ -70,7 +70,7 @@ struct StoreFixture: Sendable {
         .mark(MarkWrite(conversation: token ?? conversation, user: Self.user(user), extent: .upTo(seq: seq)))
     }
 
-    /// Lanes like another instance's.
+    /// Returns write shards like those of another instance.
     func otherShards() -> WriteShards {
         WriteShards(database: pool, configuration: .longTimeouts, logger: Self.logger)
     }
@@ -99,7 +99,7 @@ struct StoreFixture: Sendable {
         }
     }
 
-    /// What must hold of a conversation at any time.
+    /// Returns the invariants of a conversation.
     func audit(_ token: ConversationToken? = nil) async throws -> Audit {
         let id = (token ?? conversation).id
         return try await pool.one(
@@ -131,7 +131,7 @@ struct StoreFixture: Sendable {
     struct Audit: Equatable {
         let messages: Int
         let isGapless: Bool
-        /// `createdAt` never goes back along `seq`, and no change is ahead of the head.
+        /// Whether `createdAt` never decreases along `seq`, and no change number exceeds the head's.
         let isOrdered: Bool
         let isCounted: Bool
 
@@ -144,7 +144,7 @@ struct StoreFixture: Sendable {
 extension ConversationsConfiguration {
     static let longTimeouts = with { _ in }
 
-    /// Lanes wait for long, since the machine may be held up for seconds: who tests how long they do says so.
+    /// Returns a configuration with long timeouts for busy machines; a test of timeouts overrides them.
     static func with(_ change: (inout ConversationsConfiguration) -> Void) -> ConversationsConfiguration {
         var configuration = ConversationsConfiguration()
         configuration.writeShardTimeout = .seconds(60)
@@ -166,7 +166,7 @@ func withStore(
                 configuration: configuration,
                 logger: StoreFixture.logger
             ),
-            conversation: try await StoreFixture.newConversation(["ann", "bob", "cat"], in: database.pool)
+            conversation: try await StoreFixture.newConversation(["ana", "bo", "cat"], in: database.pool)
         )
         try await body(fixture)
     }

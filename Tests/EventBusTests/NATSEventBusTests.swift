@@ -2,89 +2,94 @@ import EventBus
 import TestSupport
 import Testing
 
-/// The bus over NATS, on a real server.
-@Suite struct NATSEventBusTests {
-    @Test func publishAndSubscribe() async throws {
+/// The event bus over NATS, on a real server.
+@Suite("Event bus over NATS") struct NATSEventBusTests {
+    @Test("Subscribers of a topic receive its messages in order, buses of another name receive none")
+    func publishAndSubscribe() async throws {
         try await withBuses { one, two, server in
-            let stranger = try NATSEventBus(url: server.url, name: "stranger", logger: silent)
-            let (here, there, strange) = (
-                TestSubscriber(one), TestSubscriber(two, ["news", "other"]), TestSubscriber(stranger)
+            let other = try NATSEventBus(url: server.url, name: "other", logger: silent)
+            let (first, second, third) = (
+                TestSubscriber(one), TestSubscriber(two, ["news", "other"]), TestSubscriber(other)
             )
-            for hearing in [here, there, strange] { try await hearing.untilMissed() }
+            for subscriber in [first, second, third] { try await subscriber.untilMissed() }
 
             for number in 0..<500 { one.publish("\(number)", on: "news") }
             one.publish("☂️ \" \\", on: "other")
 
-            try await eventually { there.texts.count == 501 }
-            #expect(there.texts.filter { $0 != "☂️ \" \\" } == (0..<500).map(String.init))
+            try await eventually { second.texts.count == 501 }
+            #expect(second.texts.filter { $0 != "☂️ \" \\" } == (0..<500).map(String.init))
             two.publish("back", on: "news")
-            try await eventually { here.texts == ["back"] }
-            #expect(strange.texts.isEmpty)
-            await stranger.shutdown()
+            try await eventually { first.texts == ["back"] }
+            #expect(third.texts.isEmpty)
+            await other.shutdown()
         }
     }
 
-    @Test func serverRestart() async throws {
+    @Test("After a restart of the server subscribers are told that they missed messages, and go on")
+    func serverRestart() async throws {
         try await withBuses { one, two, server in
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
             for round in 1...3 {
                 await server.kill()
-                // Said while nobody carries it: it may be lost, and takes no time.
+                // Without a server, messages may be lost, and publishing does not wait.
                 for number in 0..<1_000 { one.publish("lost \(number)", on: "news") }
-                let misses = there.misses
+                let misses = subscriber.misses
                 try await server.start()
-                try await there.untilMissed(misses + 1)
+                try await subscriber.untilMissed(misses + 1)
                 try await eventually {
                     one.publish("round \(round)", on: "news", replacing: "round")
-                    return there.texts.contains("round \(round)")
+                    return subscriber.texts.contains("round \(round)")
                 }
             }
         }
     }
 
-    @Test func aBusWaitsForAServerThatIsNotThereYet() async throws {
+    @Test("A bus waits for a server that has not started yet")
+    func lateServer() async throws {
         try await NATSServer.with(isStarted: false) { server in
             let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
             let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
-            let there = TestSubscriber(two)
+            let subscriber = TestSubscriber(two)
             one.publish("early", on: "news")
 
             try await server.start()
 
-            try await there.untilMissed()
-            try await untilReceived(there, from: one)
+            try await subscriber.untilMissed()
+            try await untilReceived(subscriber, from: one)
             await one.shutdown()
             await two.shutdown()
         }
     }
 
-    @Test func slowServer() async throws {
+    @Test("A connection that times out is retried")
+    func slowServer() async throws {
         try await NATSServer.with { server in
             try await server.pause()
             let log = Log()
             let one = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
             let two = try NATSEventBus(url: server.url, name: "test", logger: silent)
-            let there = TestSubscriber(two)
+            let subscriber = TestSubscriber(two)
             try await log.until("nats connection failed")
 
             server.resume()
 
-            try await there.untilMissed()
-            try await untilReceived(there, from: one)
+            try await subscriber.untilMissed()
+            try await untilReceived(subscriber, from: one)
             await one.shutdown()
             await two.shutdown()
         }
     }
 
-    @Test func reauthentication() async throws {
+    @Test("A bus that the server rejects reconnects once it is accepted again")
+    func reauthentication() async throws {
         try await NATSServer.with { server in
             let log = Log()
             let one = try NATSEventBus(url: server.url, name: "test", logger: silent)
             let two = try NATSEventBus(url: server.url, name: "test", logger: log.logger)
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
-            let misses = there.misses
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
+            let misses = subscriber.misses
             await server.kill()
             try await server.start(["--user", "ana", "--pass", "secret"])
             try await log.until("nats connection closed")
@@ -93,62 +98,65 @@ import Testing
             await server.kill()
             try await server.start()
 
-            try await there.untilMissed(misses + 1)
-            try await untilReceived(there, from: one)
+            try await subscriber.untilMissed(misses + 1)
+            try await untilReceived(subscriber, from: one)
             await one.shutdown()
             await two.shutdown()
         }
     }
 
-    @Test func overflowWhileDisconnected() async throws {
+    @Test("Messages beyond the buffer of a disconnected bus are dropped and reported as missed")
+    func overflowWhileDisconnected() async throws {
         try await withBuses { one, two, server in
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
             await server.kill()
             let text = String(repeating: "x", count: 4_000)
             for number in 0..<2_000 { one.publish("\(number) \(text)", on: "news") }
-            let misses = there.misses
+            let misses = subscriber.misses
             try await server.start()
-            try await there.untilMissed(misses + 1)
+            try await subscriber.untilMissed(misses + 1)
             try await eventually {
                 one.publish("on", on: "news", replacing: "on")
-                return there.texts.contains("on")
+                return subscriber.texts.contains("on")
             }
-            #expect(there.texts.count < 1_000)
+            #expect(subscriber.texts.count < 1_000)
         }
     }
 
-    @Test func aFloodIsFoldedAndArrives() async throws {
+    @Test("Of a flood, the newest message of each key arrives")
+    func flood() async throws {
         try await withBuses { one, two, _ in
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
             for round in 0..<1_000 {
                 for thing in 0..<100 { one.publish("\(thing) \(round)", on: "news", replacing: "\(thing)") }
             }
             try await eventually {
                 one.publish("end", on: "news", replacing: "end")
-                return there.texts.last == "end"
+                return subscriber.texts.last == "end"
             }
-            // All that counts, unless it was told on the way that something is missing.
-            let hasMissed = there.events.drop { $0 == .missed }.contains(.missed)
-            #expect(hasMissed || Set(there.texts).isSuperset(of: (0..<100).map { "\($0) 999" }))
+            // Every key's last message arrives, unless the subscriber was told that messages were missed.
+            let hasMissed = subscriber.events.drop { $0 == .missed }.contains(.missed)
+            #expect(hasMissed || Set(subscriber.texts).isSuperset(of: (0..<100).map { "\($0) 999" }))
         }
     }
 
-    @Test func slowSubscriber() async throws {
+    @Test("A slow subscriber misses messages and is told so")
+    func slowSubscriber() async throws {
         try await withBuses { one, two, _ in
             let fast = TestSubscriber(two)
             try await fast.untilMissed()
             var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
             #expect(await iterator.next() == .missed)
-            // A payload each: more than the buffer of whoever does not listen.
+            // One payload each, and more of them than the subscriber's buffer holds.
             let count = EventBusLimits.maximumUndelivered + 100
             for number in 0..<count {
                 one.publish("\(number)", on: "news")
                 try await eventually { fast.texts.count == number + 1 }
             }
 
-            // That it is connected it may be told twice, which takes a place, and late.
+            // The report of the connection may come twice, which takes a slot of the buffer, and late.
             var received: [String] = []
             reading: while let event = await iterator.next() {
                 switch event {
@@ -161,7 +169,7 @@ import Testing
             )
             #expect(received == (0..<received.count).map(String.init))
             one.publish("on", on: "news")
-            // Each subscription has a thread of its own: this one's may be behind, and bring the end of it only now.
+            // Each subscription has its own thread, so this one may deliver its last messages only now.
             let late = Set((received.count..<count).map { EventBusEvent.message(topic: "news", text: "\($0)") })
             var event = await iterator.next()
             while let received = event, received == .missed || late.contains(received) { event = await iterator.next() }
@@ -169,7 +177,8 @@ import Testing
         }
     }
 
-    @Test func afterShutdown() async throws {
+    @Test("After shutdown subscriptions end and publishing does nothing")
+    func afterShutdown() async throws {
         try await withBuses { one, two, _ in
             var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
             #expect(await iterator.next() == .missed)
@@ -183,15 +192,18 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "127.0.0.1:4222", "http://127.0.0.1", "nats://", "nats://a,ftp://b", "nats://a, ,nats://b"])
+    @Test(
+        "A malformed URL is refused",
+        arguments: ["", "127.0.0.1:4222", "http://127.0.0.1", "nats://", "nats://a,ftp://b", "nats://a, ,nats://b"]
+    )
     func malformedURL(url: String) {
         #expect(throws: NATSError.self) { try NATSEventBus(url: url, name: "x", logger: silent) }
     }
 
-    private func untilReceived(_ there: TestSubscriber, from bus: NATSEventBus) async throws {
-        try await eventually("heard") {
+    private func untilReceived(_ subscriber: TestSubscriber, from bus: NATSEventBus) async throws {
+        try await eventually("received") {
             bus.publish("hello", on: "news", replacing: "hello")
-            return there.texts.contains("hello")
+            return subscriber.texts.contains("hello")
         }
     }
 

@@ -4,83 +4,89 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The bus over LISTEN and NOTIFY, on a real server.
-@Suite struct PostgresEventBusTests {
-    @Test func publishAndSubscribe() async throws {
+/// The event bus over LISTEN and NOTIFY, on a real server.
+@Suite("Event bus over PostgreSQL") struct PostgresEventBusTests {
+    @Test("Subscribers of a topic receive its messages in order")
+    func publishAndSubscribe() async throws {
         try await withBuses { one, two, _ in
-            let (here, there, elsewhere) = (
+            let (first, second, third) = (
                 TestSubscriber(one), TestSubscriber(two, ["news", "other"]), TestSubscriber(two, ["other"])
             )
-            for hearing in [here, there, elsewhere] { try await hearing.untilMissed() }
+            for subscriber in [first, second, third] { try await subscriber.untilMissed() }
 
             for number in 0..<500 { one.publish("\(number)", on: "news") }
             one.publish("end", on: "other")
 
-            try await eventually { there.texts.count == 501 }
-            #expect(there.texts.filter { $0 != "end" } == (0..<500).map(String.init))
-            try await eventually { elsewhere.texts == ["end"] }
+            try await eventually { second.texts.count == 501 }
+            #expect(second.texts.filter { $0 != "end" } == (0..<500).map(String.init))
+            try await eventually { third.texts == ["end"] }
             two.publish("back", on: "news")
-            try await eventually { here.texts == ["back"] }
+            try await eventually { first.texts == ["back"] }
         }
     }
 
-    @Test func busesOfAnotherNameHearNothing() async throws {
+    @Test("Buses of another name receive nothing")
+    func otherName() async throws {
         try await withBuses { one, two, database in
-            let stranger = PostgresEventBus(pool: database.pool, name: "stranger", logger: silent)
-            let (there, strange) = (TestSubscriber(two), TestSubscriber(stranger))
-            for hearing in [there, strange] { try await hearing.untilMissed() }
+            let other = PostgresEventBus(pool: database.pool, name: "other", logger: silent)
+            let (first, second) = (TestSubscriber(two), TestSubscriber(other))
+            for subscriber in [first, second] { try await subscriber.untilMissed() }
             one.publish("1", on: "news")
-            try await eventually { there.texts == ["1"] }
-            let again = PostgresEventBus(pool: database.pool, name: "stranger", logger: silent)
+            try await eventually { first.texts == ["1"] }
+            let again = PostgresEventBus(pool: database.pool, name: "other", logger: silent)
             again.publish("2", on: "news")
-            try await eventually { strange.texts == ["2"] }
+            try await eventually { second.texts == ["2"] }
         }
     }
 
-    @Test func anyTextComesAsItIs() async throws {
+    @Test("Any text arrives unchanged")
+    func anyText() async throws {
         try await withBuses { one, two, _ in
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
             let texts = ["'; DROP TABLE x; --", "☂️ 日本語", "\\x00 \t \"", String(repeating: "é", count: 2_048)]
             for text in texts { one.publish(text, on: "news") }
-            try await eventually { there.texts == texts }
+            try await eventually { subscriber.texts == texts }
         }
     }
 
-    @Test func aFloodIsFoldedAndArrives() async throws {
+    @Test("Of a flood, the newest message of each key arrives")
+    func flood() async throws {
         try await withBuses { one, two, database in
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
             for round in 0..<200 {
                 for thing in 0..<100 { one.publish("\(thing) \(round)", on: "news", replacing: "\(thing)") }
             }
-            try await eventually { Set(there.texts).isSuperset(of: (0..<100).map { "\($0) 199" }) }
-            #expect(there.texts.count < 20_000, "what waits for the one before is not sent twice")
-            #expect(there.misses == 1)
+            try await eventually { Set(subscriber.texts).isSuperset(of: (0..<100).map { "\($0) 199" }) }
+            #expect(subscriber.texts.count < 20_000, "waiting messages of one key are replaced")
+            #expect(subscriber.misses == 1)
         }
     }
 
-    @Test func terminatedConnections() async throws {
+    @Test("After its connection was terminated a subscriber is told that it missed messages, and goes on")
+    func terminatedConnections() async throws {
         try await withBuses { one, two, database in
-            let there = TestSubscriber(two)
-            try await there.untilMissed()
+            let subscriber = TestSubscriber(two)
+            try await subscriber.untilMissed()
             for round in 1...3 {
                 try await database.cutConnections()
-                try await there.untilMissed(round + 1)
-                // The one who speaks may have to connect anew as well: then it says that something was lost.
-                let before = there.events.count
+                try await subscriber.untilMissed(round + 1)
+                // The publisher may have to reconnect as well; then it reports that a message was lost.
+                let before = subscriber.events.count
                 one.publish("round \(round)", on: "news")
-                try await eventually { there.events.count > before }
-                // Something else may have been told, and its connection not be anew yet.
+                try await eventually { subscriber.events.count > before }
+                // The event may be another one, while the publisher is still reconnecting.
                 try await eventually {
                     one.publish("after \(round)", on: "news", replacing: "after")
-                    return there.texts.contains("after \(round)")
+                    return subscriber.texts.contains("after \(round)")
                 }
             }
         }
     }
 
-    @Test func slowSubscriber() async throws {
+    @Test("A slow subscriber misses messages and is told so")
+    func slowSubscriber() async throws {
         let buffer = 64
         try await withBuses(notificationBuffer: buffer) { one, two, _ in
             var iterator = two.subscribe(to: ["news"]).makeAsyncIterator()
@@ -89,9 +95,9 @@ import Testing
             try await fast.untilMissed()
             var received: [EventBusEvent] = []
             var count = 0
-            // Once more where its backend was held up, and brought them all no sooner than they were taken.
+            // Repeated if a slow backend delivered the messages no faster than they were taken.
             while received.last != .missed {
-                // A payload each: more than the buffer of whoever does not listen.
+                // One payload each, and more of them than the subscriber's buffer holds.
                 for number in 0..<buffer + 100 {
                     one.publish("\(count) \(text)", on: "news")
                     count += 1
@@ -113,14 +119,15 @@ import Testing
             while received.last != on {
                 guard let event = await iterator.next() else { throw TestSupportError("it has ended") }
                 received.append(event)
-                // It may be among what was missed.
+                // The message may be among those that were missed.
                 if event == .missed { one.publish("on", on: "news") }
             }
             #expect(received.count { $0 != .missed && $0 != on } < count)
         }
     }
 
-    @Test func aSubscriptionEndsWithItsPool() async throws {
+    @Test("A subscription ends with its pool")
+    func poolShutdown() async throws {
         try await TestDatabase.with(migrations: []) { database in
             let pool = PostgresPool(configuration: database.configuration, logger: silent)
             let bus = PostgresEventBus(pool: pool, name: database.busName, logger: silent)

@@ -5,7 +5,7 @@ import TestSupport
 
 let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// All that a subscriber has heard until now.
+/// Collects everything that a subscriber receives.
 final class TestSubscriber: Sendable {
     private let received = Mutex<[EventBusEvent]>([])
     private let listening = Mutex<Task<Void, Never>?>(nil)
@@ -23,17 +23,17 @@ final class TestSubscriber: Sendable {
     var texts: [String] { events.compactMap { if case .message(_, let text) = $0 { text } else { nil } } }
     var misses: Int { events.count { $0 == .missed } }
 
-    /// Until it is listened, or is listened again.
+    /// Waits until the subscription has begun, or has begun again, so many times.
     func untilMissed(_ times: Int = 1) async throws { try await eventually { self.misses >= times } }
 }
 
-/// What was logged, without what is with it.
+/// Collects log messages without their metadata.
 final class Log: Sendable {
     private let lines = Mutex<[String]>([])
 
     var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
-    /// Until this has been logged.
+    /// Waits until this message has been logged.
     func until(_ line: String) async throws {
         try await eventually("logged: \(line)") { lines.withLock { $0.contains(line) } }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayServer
 
-/// One address cannot take the connections of all others.
+/// One address cannot take all connections.
 @Suite("Connection limits") struct ConnectionLimitTests {
     private func perform(_ fixture: GatewayFixture, from address: String) async throws -> RawMessage {
         try await RawConnection.open(port: fixture.port, from: address) { connection in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// Connections that have each had an answer and ask for nothing more.
+    /// Opens connections that have had one response each and are idle.
     private func idle(_ count: Int, _ fixture: GatewayFixture, from address: String) async throws -> [RawConnection] {
         var idle: [RawConnection] = []
         for _ in 0..<count {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("A limit of 0 and a trusted proxy have no limit of their own", arguments: [0, 1])
+    @Test("With a limit of 0 or from a trusted proxy, connections are not limited by address", arguments: [0, 1])
     func exempt(limit: Int) async throws {
         try await withGateway(settings: { configuration in
             configuration.addressConnectionLimit = limit
@@ -56,22 +56,22 @@ import Testing
         }
     }
 
-    @Test("Idle connections of the address with the most give way to a new client")
+    @Test("Idle connections of the address with the most are closed for a new client")
     func idleFirst() async throws {
         try await withGateway(settings: { configuration in
             configuration.connectionLimit = 40
             configuration.addressConnectionLimit = 0
         }) { fixture async throws in
-            // The oldest of all, and the only one of its address.
-            let modest = try await idle(1, fixture, from: "127.0.0.2")
-            let greedy = try await idle(60, fixture, from: "127.0.0.1")
+            // The oldest connection, and the only one of its address.
+            let single = try await idle(1, fixture, from: "127.0.0.2")
+            let many = try await idle(60, fixture, from: "127.0.0.1")
 
             for _ in 0..<5 { #expect(try await perform(fixture, from: "127.0.0.3").status == 200) }
 
-            try await modest[0].send(fixture.signed("GET /conversations"))
-            #expect(try await modest[0].message()?.status == 200)
+            try await single[0].send(fixture.signed("GET /conversations"))
+            #expect(try await single[0].message()?.status == 200)
             #expect(fixture.gateway.state.connections.count <= 40)
-            close(modest + greedy)
+            close(single + many)
         }
     }
 

@@ -7,16 +7,17 @@ import Wire
 
 @testable import GatewayServer
 
-@Suite struct CredentialTests {
+@Suite("Credentials at the gateway") struct CredentialTests {
     private static let user = User.ID(application: "roost", user: "ana")
 
-    /// The status and the code that a request with `fields` is answered with.
+    /// The status and the error code of the response to a request with `fields`.
     private func statusAndCode(_ fixture: GatewayFixture, _ fields: String) async throws -> String {
         let response = try await fixture.perform("GET /auth/me HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
         return "\(response.status) \(response.code ?? "")"
     }
 
-    @Test func badCredential() async throws {
+    @Test("A malformed, forged or expired token is refused and does not reach the service")
+    func badCredential() async throws {
         try await withGateway { fixture in
             let good = fixture.token
             let parts = good.split(separator: ".")
@@ -40,7 +41,8 @@ import Wire
         }
     }
 
-    @Test func duplicateCredentials() async throws {
+    @Test("A request needs exactly one credential")
+    func duplicateCredentials() async throws {
         try await withGateway { fixture async throws in
             let good = "authorization: Bearer \(fixture.token)\r\n"
             #expect(try await statusAndCode(fixture, good) == "200 ")
@@ -52,12 +54,13 @@ import Wire
         }
     }
 
-    @Test func applicationServerToken() async throws {
+    @Test("A server token of an application is accepted until its key is revoked")
+    func applicationServerToken() async throws {
         try await withGateway { fixture async throws in
             let acme = try ApplicationServer(of: "5d0b3c8f1a6e47920c4d8e1f", at: fixture.keys)
             let token = try acme.token()
             let header = "authorization: Bearer \(token)\r\n"
-            // Whether it may, the service says.
+            // The service decides whether the caller may use the route.
             #expect(try await statusAndCode(fixture, header) == "200 ")
             #expect(try await statusAndCode(fixture, header) == "200 ")
             #expect(fixture.keys.requestedKeys.count == 1)
@@ -71,7 +74,8 @@ import Wire
         }
     }
 
-    @Test func sessionTokenInEitherHeader() async throws {
+    @Test("A session token is accepted in either header, until its session ends")
+    func sessionTokenInEitherHeader() async throws {
         try await withGateway { fixture async throws in
             let user = User.ID(application: "5d0b3c8f1a6e47920c4d8e1f", user: "ana")
             let token = fixture.keys.openSession(of: user, session: "s1")
@@ -96,7 +100,7 @@ import Wire
         }
     }
 
-    @Test("The edge tells the token of an ended session from an unknown token, without having seen the session")
+    @Test("The gateway tells the token of an ended session from an unknown token, without having seen the session")
     func endedUnseen() async throws {
         try await withGateway { fixture async throws in
             let jwt = try await fixture.keys.token(for: Self.user, session: "s1")
@@ -114,7 +118,8 @@ import Wire
         }
     }
 
-    @Test func authorizationTakesPrecedence() async throws {
+    @Test("The authorization header takes precedence over the session token")
+    func authorizationTakesPrecedence() async throws {
         try await withGateway { fixture async throws in
             let token = fixture.keys.openSession(of: User.ID(application: "acme", user: "bo"))
             let session = "x-diuit-session-token: \(token)\r\n"
@@ -130,7 +135,8 @@ import Wire
         }
     }
 
-    @Test func userLimitCountsSession() async throws {
+    @Test("The rate limit counts users of different applications separately")
+    func userLimitCountsSession() async throws {
         try await withGateway(settings: { $0.userRate = 1_000 }) { fixture async throws in
             func left(_ token: String) async throws -> [String] {
                 let fields = "x-diuit-session-token: \(token)\r\n"
@@ -143,7 +149,8 @@ import Wire
         }
     }
 
-    @Test func openRouteForwardsCredential() async throws {
+    @Test("A route without security forwards any credential")
+    func openRouteForwardsCredential() async throws {
         try await withGateway { fixture in
             let request = "POST /auth/login HTTP/1.1\r\nhost: a\r\nauthorization: Bearer x\r\ncontent-length: 0\r\n\r\n"
             let response = try await fixture.perform(request)
@@ -152,7 +159,8 @@ import Wire
         }
     }
 
-    @Test func keysNotLoaded() async throws {
+    @Test("Before the keys are loaded, requests and readiness are a 503, and health is a 200")
+    func keysNotLoaded() async throws {
         try await withGateway(isLoaded: false) { fixture in
             let response = try await fixture.get("/auth/me")
             #expect(response.status == 503)
@@ -165,7 +173,8 @@ import Wire
         }
     }
 
-    @Test func sessionEndedOnOpenConnection() async throws {
+    @Test("A session that ends is refused on an open connection")
+    func sessionEndedOnOpenConnection() async throws {
         try await withGateway { fixture in
             let token = try await fixture.keys.token(for: Self.user, session: "s1")
             try await fixture.connect { connection in
@@ -180,7 +189,8 @@ import Wire
         }
     }
 
-    @Test func bodyDuringVerification() async throws {
+    @Test("The body that arrives while the token is verified reaches the service")
+    func bodyDuringVerification() async throws {
         try await withGateway { fixture async throws in
             let body = String(repeating: "x", count: 20_000)
             let request = fixture.signed("POST /conversations/create", fields: "content-length: 20000\r\n", body: body)

@@ -33,7 +33,7 @@ import Testing
         #expect(!html.contains("<b>"))
     }
 
-    @Test("Lines with pipes and no separator stay text")
+    @Test("Lines with pipes but without a separator stay text")
     func noTable() {
         #expect(Markup.blocks("| a | b |\n| c | d |") == "<p>| a | b | | c | d |</p>")
         #expect(Markup.blocks("|") == "<p>|</p>")

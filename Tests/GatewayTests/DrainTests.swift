@@ -5,14 +5,15 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct DrainTests {
-    @Test func drainFinishesRequests() async throws {
+@Suite("Draining") struct DrainTests {
+    @Test("A gateway that stops finishes its requests and takes no new ones")
+    func drainFinishesRequests() async throws {
         try await withGateway(
             settings: { $0.drainTimeout = .seconds(60) },
             script: { connection, service in
                 while let request = try await connection.message() {
                     service.record(request)
-                    // Answers once the gateway has been told to stop.
+                    // Responds once the gateway has begun to stop.
                     while service.received == 0 { try await Task.sleep(for: .milliseconds(5)) }
                     try await connection.send(ScriptedService.response("done"))
                 }
@@ -36,8 +37,9 @@ import Testing
         }
     }
 
-    /// The kernel may say of a port what no new connection cures; who is deaf is no use to those who watch it.
-    @Test func closedListenerEndsRun() async throws {
+    /// If the kernel closes the listening socket, the process must end so that its supervisor restarts it.
+    @Test("A closed listener ends the run")
+    func closedListenerEndsRun() async throws {
         try await withGateway { fixture in
             let gateway = GatewayService(
                 configuration: fixture.gateway.state.configuration,
@@ -52,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func unfinishedRequests() async throws {
+    @Test("Requests that exceed the drain timeout are cut off")
+    func unfinishedRequests() async throws {
         try await withGateway(
             settings: { $0.drainTimeout = .milliseconds(100) },
             script: { connection, service in

@@ -1,8 +1,8 @@
 @testable import GatewayServer
 
-/// What clients of Engine.IO send of a session.
+/// Requests of an Engine.IO client.
 enum EngineIOSession {
-    /// A session's requests in the three ways that they come.
+    /// A request of each kind that belongs to a session: two polls and a WebSocket upgrade.
     static func requests(of session: String) -> [String] {
         let poll = "/socket.io/?EIO=4&transport=polling&t=1&sid=\(session)"
         return [

@@ -3,13 +3,12 @@ import Testing
 
 @testable import GatewayServer
 
-/// Event streams go on for as long as somebody listens.
-@Suite struct EventStreamTests {
+@Suite("Event streams") struct EventStreamTests {
     private static let event = "7\r\nid: 1\n\n\r\n"
     private static let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
-    /// One event, and then silence for as long as the connection is open; anything else is answered at once.
+    /// Sends one event and then nothing while the connection is open; other requests get a response at once.
     private static let script: ScriptedService.Script = { connection, service in
         while let request = try await connection.message() {
             service.record(request)
@@ -22,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func eventsArriveImmediately() async throws {
+    @Test("Events arrive at once, and the response timeout does not end a stream")
+    func eventsArriveImmediately() async throws {
         try await withGateway(script: { connection, service in
             guard try await connection.message()?.target.hasSuffix("/stream") == true else {
                 _ = try await connection.rest()
@@ -38,8 +38,9 @@ import Testing
                 #expect(head.status == 200)
                 #expect(head["content-type"] == ["text/event-stream"])
                 #expect(try await Self.read(connection, until: "id: 1"))
-                // Set once the stream has begun, which may take its time. Another request that is not answered in time
-                // shows that the time has passed.
+                // The timeout is shortened only once the stream has begun. Another request that gets a 504 shows that
+                // the timeout
+                // has passed.
                 try await fixture.reconfigure { $0.responseTimeout = .milliseconds(500) }
                 #expect(try await fixture.get("/conversations").status == 504)
                 fixture.service.record(bytes: 1)
@@ -48,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func streamsLeaveCapacityForRequests() async throws {
+    @Test("Streams leave connections to a service for other requests")
+    func streamsLeaveCapacityForRequests() async throws {
         try await withGateway(settings: { $0.upstreamConnectionLimit = 4 }, script: Self.script) { fixture in
             let request = fixture.signed("GET /photos/home/stream")
             try await fixture.connect { first in
@@ -61,7 +63,7 @@ import Testing
                     #expect(try await fixture.get("/conversations").status == 200)
                 }
             }
-            // Who leaves takes his stream along, and its place is free.
+            // A client that disconnects ends its stream and frees the connection.
             try await eventually { fixture.gateway.state.connections.count == 0 }
             try await fixture.connect { third in
                 try await third.send(request)
@@ -70,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func drainEndsStreams() async throws {
+    @Test("A gateway that stops ends its streams")
+    func drainEndsStreams() async throws {
         try await withGateway(settings: { $0.drainTimeout = .seconds(60) }, script: Self.script) { fixture in
             try await fixture.connect { connection in
                 try await connection.send(fixture.signed("GET /photos/home/stream"))
@@ -81,7 +84,7 @@ import Testing
         }
     }
 
-    /// Whether these words come before the connection's end.
+    /// Whether this text arrives before the connection ends.
     private static func read(_ connection: RawConnection, until words: String) async throws -> Bool {
         var collected: [UInt8] = []
         while let piece = try await connection.piece() {

@@ -2,17 +2,18 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Waits until `condition` holds; fails the test after half a minute, which only a machine that is held up needs.
+/// Waits until `condition` holds; the test fails after 30 seconds, which only a slow machine needs.
 func eventually(_ condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     for _ in 0..<6_000 {
         if condition() { return }
         try await Task.sleep(for: .milliseconds(5))
     }
-    Issue.record("it did not come about", sourceLocation: sourceLocation)
+    Issue.record("the condition did not hold in time", sourceLocation: sourceLocation)
 }
 
-/// The first report that is as it should be, or what is told after half a minute: whom a gateway asks has a second to
-/// answer, and one that is held up for longer answers later.
+/// Returns the first report that is as expected, or the latest one after 30 seconds.
+///
+/// A service has one second to respond to the gateway's check, and a slow machine may miss that.
 func waitForReport<Report>(_ isExpected: (Report) -> Bool, _ report: () async throws -> Report) async throws -> Report {
     for _ in 0..<300 {
         let latest = try await report()
@@ -23,7 +24,7 @@ func waitForReport<Report>(_ isExpected: (Report) -> Bool, _ report: () async th
 }
 
 enum Pattern {
-    /// Bytes that do not repeat at the steps in which things are buffered.
+    /// Bytes whose pattern does not repeat at common buffer sizes.
     static func bytes(atLeast count: Int) -> [UInt8] {
         let unit = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
         var bytes: [UInt8] = []
@@ -37,7 +38,7 @@ extension RawConnection {
         try await channel.setOption(.socketOption(.so_rcvbuf), value: 65_536).get()
     }
 
-    /// Sends `body` in chunks, to their end.
+    /// Sends `body` in chunks, with the last empty one.
     func send(chunks body: [UInt8], of size: Int) async throws {
         for start in stride(from: 0, to: body.count, by: size) {
             let chunk = body[start..<min(start + size, body.count)]
@@ -47,13 +48,13 @@ extension RawConnection {
         try await send("0\r\n\r\n")
     }
 
-    /// Sends `piece` over and over until the other side takes no more for a while; the number of bytes sent.
+    /// Sends `piece` repeatedly until the other side stops reading for a while; returns the number of bytes sent.
     func sendUntilStuck(_ piece: [UInt8], most: Int) async throws -> Int {
         let buffer = ByteBuffer(bytes: piece)
         var sent = 0
         var refused = 0
         while sent < most, refused < 40 {
-            // Asked on the channel's own loop, where the answer is that of this moment.
+            // Read on the channel's event loop, where the value is current.
             let isTaken = try await channel.eventLoop.submit { [channel] in
                 guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
                 guard channel.isWritable else { return false }
@@ -71,7 +72,7 @@ extension RawConnection {
         return sent
     }
 
-    /// Connects, sends `text` and reads nothing for the time of `body`.
+    /// Connects, sends `text`, and reads nothing while `body` runs.
     static func openUnread(port: Int, sending text: String, _ body: () async throws -> Void) async throws {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.autoRead, value: false)

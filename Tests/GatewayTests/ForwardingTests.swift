@@ -3,8 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct ForwardingTests {
-    @Test func requestAndResponse() async throws {
+@Suite("Forwarding") struct ForwardingTests {
+    @Test("A request is forwarded with its target, credential, client address and trace")
+    func requestAndResponse() async throws {
         try await withGateway { fixture in
             let response = try await fixture.get("/conversations?limit=2&a=%2F")
             #expect(response.status == 200)
@@ -19,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func bodyWithLength() async throws {
+    @Test("A body with a length is forwarded with the length")
+    func bodyWithLength() async throws {
         try await withGateway { fixture in
             let request = fixture.signed("POST /conversations/create", fields: "content-length: 5\r\n", body: "hello")
             let forwarded = fixture.forwarded(try await fixture.perform(request))
@@ -29,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func connectionReuse() async throws {
+    @Test("Requests of one client reuse one connection to the service")
+    func connectionReuse() async throws {
         try await withGateway { fixture in
             try await fixture.connect { connection in
                 for number in 0..<20 {
@@ -42,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func pipelining() async throws {
+    @Test("Pipelined requests are answered in order")
+    func pipelining() async throws {
         try await withGateway { fixture in
             try await fixture.connect { connection in
                 let kinds = (0..<30).map { $0 % 3 }

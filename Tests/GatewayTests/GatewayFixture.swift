@@ -8,17 +8,17 @@ import Wire
 
 @testable import GatewayServer
 
-/// A gateway on a port of its own before a scripted service.
+/// A gateway on a port of its own in front of a scripted service.
 struct GatewayFixture: Sendable {
     let port: Int
     let gateway: GatewayService
     let service: ScriptedService
     let keys: TestKeys
     let verifier: CredentialVerifier
-    /// A valid token of somebody.
+    /// A valid token of the user Ana.
     let token: String
 
-    /// Routes of every kind, so that a test does not depend on what the suite happens to offer.
+    /// Routes of every kind, so that tests do not depend on the suite's real routes.
     static let document = """
         openapi: 3.1.0
         security: [{bearer: []}]
@@ -38,7 +38,7 @@ struct GatewayFixture: Sendable {
           /unserved: {get: {security: []}}
         """
 
-    /// Sends `request` on a connection of its own and reads one answer.
+    /// Sends `request` on a new connection and reads one response.
     func perform(_ request: String) async throws -> RawMessage {
         try await connect { connection in
             try await connection.send(request)
@@ -46,7 +46,7 @@ struct GatewayFixture: Sendable {
         }
     }
 
-    /// A request with a good credential.
+    /// Sends a request with a valid credential.
     func get(_ target: String, fields: String = "") async throws -> RawMessage {
         try await perform(signed("GET \(target)", fields: fields))
     }
@@ -59,7 +59,7 @@ struct GatewayFixture: Sendable {
         try await RawConnection.open(port: port, body)
     }
 
-    /// Connects over TLS, by HTTP/1.1 unless told otherwise.
+    /// Connects over TLS, with HTTP/1.1 by default.
     func connectTLS<Value>(
         over protocols: [String] = ["http/1.1"],
         upTo version: TLSVersion = .tlsv13,
@@ -68,20 +68,20 @@ struct GatewayFixture: Sendable {
         try await RawConnection.open(port: port, over: protocols, upTo: version, body)
     }
 
-    /// Goes on with other settings, as after SIGHUP: a limit that is to pass is set when what comes before it is done.
+    /// Applies other settings, as SIGHUP does; for limits that must not apply to what a test does first.
     func reconfigure(_ change: (inout GatewayConfiguration) -> Void) async throws {
         var configuration = gateway.state.configuration
         change(&configuration)
         try await gateway.reconfigure(configuration)
     }
 
-    /// What the service saw of the request that `response` echoes.
+    /// The request as the service received it, from the response that echoes it.
     func forwarded(_ response: RawMessage) -> RawMessage {
         RawMessage(parsing: response.text)
     }
 }
 
-/// As `withGateway`, with the test's certificate.
+/// Like `withGateway`, with the test's certificate.
 func withTLSGateway(
     settings change: (inout GatewayConfiguration) throws -> Void = { _ in },
     script: @escaping ScriptedService.Script = ScriptedService.echo,
@@ -109,9 +109,9 @@ func withGateway(
         configuration.port = 0
         configuration.eventLoops = 1
         configuration.drainTimeout = .milliseconds(500)
-        // Scripts count what they are asked; tests of checks turn them on.
+        // Scripts count their requests; tests of health checks turn the checks on.
         configuration.healthInterval = .zero
-        configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+        configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
             try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:\(service.port)"])
         }
         try change(&configuration)
@@ -145,7 +145,7 @@ func withGateway(
     }
 }
 
-/// A gateway before several instances of each service, every one with a script of its own.
+/// A gateway in front of several instances of each service, each with its own script.
 func withGateway(
     instances scripts: [ScriptedService.Script],
     settings change: (inout GatewayConfiguration) throws -> Void = { _ in },
@@ -155,7 +155,7 @@ func withGateway(
         guard let script = others.first else {
             try await withGateway(
                 settings: { configuration in
-                    configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+                    configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
                         let urls = services.map { "http://127.0.0.1:\($0.port)" }
                         return try UpstreamService(name: name, prefixes: prefixes, urls: urls)
                     }
@@ -171,7 +171,7 @@ func withGateway(
 }
 
 extension GatewayFixture {
-    /// Sends `count` requests, so many at a time, each over a connection of its own; how often each status was answered.
+    /// Sends `count` requests, each over a new connection, and counts the statuses of their responses.
     func load(_ count: Int, concurrency: Int = 8, line: String = "GET /conversations") async throws -> [Int: Int] {
         try await withThrowingTaskGroup(of: [Int].self) { group in
             for worker in 0..<concurrency {

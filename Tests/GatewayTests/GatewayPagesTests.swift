@@ -3,12 +3,13 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct GatewayPagesTests {
+@Suite("Pages of the gateway") struct GatewayPagesTests {
     private func perform(_ fixture: GatewayFixture, _ line: String, _ fields: String = "") async throws -> RawMessage {
         try await fixture.perform("\(line) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
     }
 
-    @Test func corsPreflight() async throws {
+    @Test("A CORS preflight is answered without calling the service")
+    func corsPreflight() async throws {
         try await withGateway { fixture in
             let fields =
                 "origin: https://app.example\r\naccess-control-request-method: PATCH\r\n"
@@ -27,7 +28,8 @@ import Testing
         }
     }
 
-    @Test func corsFields() async throws {
+    @Test("Every response to a request with an origin has CORS fields")
+    func corsFields() async throws {
         try await withGateway { fixture in
             let fields = "origin: https://app.example\r\n"
             for response in [
@@ -42,7 +44,8 @@ import Testing
         }
     }
 
-    @Test func unlistedOrigin() async throws {
+    @Test("An origin that is not listed gets no CORS permission")
+    func unlistedOrigin() async throws {
         try await withGateway(settings: { $0.corsOrigins = ["https://app.example"] }) { fixture in
             let good = try await fixture.get("/conversations", fields: "origin: https://app.example\r\n")
             #expect(good["access-control-allow-origin"] == ["https://app.example"])
@@ -55,7 +58,8 @@ import Testing
         }
     }
 
-    @Test func statusReport() async throws {
+    @Test("The status shows which services are up, and checks them at most once a second")
+    func statusReport() async throws {
         try await withGateway(settings: { configuration in
             let down = try UpstreamService(
                 name: "conversations",
@@ -72,18 +76,18 @@ import Testing
                 return services.map { "\($0["name"] ?? "") \($0["status"] ?? "")" }
             }
             #expect(statuses == ["auth up", "conversations down"])
-            // However many ask, the services are asked once a second.
-            func asked() -> Int { fixture.service.requests.count { $0.target == "/ready" } }
-            let (questions, before) = (50, asked())
+            // Many requests cause one check a second.
+            func checks() -> Int { fixture.service.requests.count { $0.target == "/ready" } }
+            let (requests, before) = (50, checks())
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<questions { group.addTask { _ = try await perform(fixture, "GET /status") } }
+                for _ in 0..<requests { group.addTask { _ = try await perform(fixture, "GET /status") } }
                 try await group.waitForAll()
             }
-            #expect(asked() - before < questions / 2)
+            #expect(checks() - before < requests / 2)
         }
     }
 
-    @Test("The status shows restarts and the last exit of a service that knows them")
+    @Test("The status shows restarts and the last exit of a service that reports them")
     func restarts() async throws {
         let fields =
             "x-roost-restarts: 4\r\nx-roost-last-exit: signal 11\r\nx-roost-last-exit-at: 2026-11-24T10:00:00.000Z\r\n"
@@ -105,7 +109,8 @@ import Testing
         }
     }
 
-    @Test func documentETag() async throws {
+    @Test("Documents have an entity tag and support HEAD")
+    func documentETag() async throws {
         try await withGateway { fixture in
             for page in ["/openapi.yaml", "/docs", "/docs/socket-events"] {
                 let first = try await perform(fixture, "GET \(page)")
@@ -122,7 +127,8 @@ import Testing
         }
     }
 
-    @Test func embeddedDocument() throws {
+    @Test("The embedded OpenAPI document is docs/openapi.yaml")
+    func embeddedDocument() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let file = try String(contentsOf: root.appending(path: "docs/openapi.yaml"), encoding: .utf8)
@@ -180,7 +186,8 @@ import Testing
         #expect(document.headings.map(\.level) == [1])
     }
 
-    @Test func healthCallsNoService() async throws {
+    @Test("Health does not call a service")
+    func healthCallsNoService() async throws {
         try await withGateway { fixture async throws in
             #expect(try await perform(fixture, "GET /health").text == #"{"status":"ok"}"#)
             #expect(fixture.service.requests.isEmpty)

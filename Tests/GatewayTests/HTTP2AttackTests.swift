@@ -3,12 +3,12 @@ import Testing
 
 @testable import GatewayServer
 
-/// HTTP/2 as those speak it who mean no good: each ends its own connection or stream, and others are served.
-@Suite struct HTTP2AttackTests {
+/// Hostile HTTP/2 clients: each loses its own connection or stream, and other clients are served.
+@Suite("HTTP/2 attacks") struct HTTP2AttackTests {
     /// ENHANCE_YOUR_CALM.
     private static let calm: UInt32 = 11
 
-    /// Sends a little more than is taken over one connection, and sees that it ends with `code` while another is served.
+    /// Sends a little more than one connection may, and expects it to end with `code` while another is served.
     private func flood(
         _ fixture: GatewayFixture,
         code: UInt32? = calm,
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func rapidReset() async throws {
+    @Test("Rapid reset ends the connection")
+    func rapidReset() async throws {
         try await withTLSGateway { fixture async throws in
             try await flood(fixture) { client in
                 try (0..<110).flatMap { _ in
@@ -34,13 +35,14 @@ import Testing
                     return [headers, .reset(headers.stream)]
                 }
             }
-            // Each one may have opened a connection to the service, but they end with the attack.
+            // Each request may have opened a connection to the service, but those end with the attack.
             #expect(fixture.service.requests.count <= 112)
         }
     }
 
-    /// The client makes us reset its streams instead of doing so itself.
-    @Test func madeYouResetAttack() async throws {
+    /// The client makes the server reset the streams.
+    @Test("Provoked resets end the connection")
+    func madeYouResetAttack() async throws {
         try await withTLSGateway { fixture async throws in
             try await flood(fixture) { client in
                 try (0..<110).flatMap { _ in
@@ -51,7 +53,8 @@ import Testing
         }
     }
 
-    @Test func continuationFlood() async throws {
+    @Test("A flood of continuation frames ends the connection")
+    func continuationFlood() async throws {
         try await withTLSGateway { fixture async throws in
             try await flood(fixture) { client in
                 var start = try client.headers(client.request("GET /conversations"))
@@ -62,7 +65,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [RawFrame.Kind.ping, RawFrame.Kind.settings, RawFrame.Kind.priority])
+    @Test(
+        "A flood of control frames ends the connection",
+        arguments: [RawFrame.Kind.ping, RawFrame.Kind.settings, RawFrame.Kind.priority]
+    )
     func controlFrames(kind: UInt8) async throws {
         let payload: [UInt8] =
             switch kind {
@@ -78,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func emptyDataFrames() async throws {
+    @Test("A flood of empty data frames ends the connection")
+    func emptyDataFrames() async throws {
         try await withTLSGateway { fixture async throws in
             try await flood(fixture) { client in
                 let headers = try client.headers(client.request("POST /conversations/create"), ends: false)
@@ -87,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [RawFrame.Kind.windowUpdate, 0xEE])
+    @Test("A flood of frames without effect ends the connection", arguments: [RawFrame.Kind.windowUpdate, 0xEE])
     func uselessFrames(kind: UInt8) async throws {
         try await withTLSGateway { fixture async throws in
             try await flood(fixture) { _ in
@@ -96,7 +103,8 @@ import Testing
         }
     }
 
-    @Test func headerBomb() async throws {
+    @Test("A header block that expands too much ends the connection")
+    func headerBomb() async throws {
         try await withTLSGateway { fixture async throws in
             try await flood(fixture, code: 9) { client in
                 let secret = String(repeating: "a", count: 4_000)
@@ -106,7 +114,8 @@ import Testing
         }
     }
 
-    @Test func tooManyFields() async throws {
+    @Test("Too many fields are a 431, and the connection stays usable")
+    func tooManyFields() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let many = (0..<201).map { ("x-\($0)", "1") }
@@ -119,7 +128,8 @@ import Testing
         }
     }
 
-    @Test func tooManyStreams() async throws {
+    @Test("Too many streams end the connection")
+    func tooManyStreams() async throws {
         try await withTLSGateway(script: { connection, service in
             while let request = try await connection.message() {
                 service.record(request)
@@ -136,8 +146,8 @@ import Testing
         }
     }
 
-    /// A hundred streams whose answers nobody reads hold no more than their buffers.
-    @Test func unreadResponses() async throws {
+    @Test("Streams whose responses are not read hold only their buffers")
+    func unreadResponses() async throws {
         try await withTLSGateway(script: { connection, service in
             while let request = try await connection.message() {
                 service.record(request)
@@ -147,7 +157,7 @@ import Testing
                 _ = try await connection.rest()
             }
         }) { fixture async throws in
-            // A window of nothing at all for each stream.
+            // The window of each stream is empty.
             try await HTTP2Client.open(fixture, settings: [(4, 0)]) { client async throws in
                 client.opensWindows = false
                 for _ in 0..<20 { try await client.begin("GET /conversations") }
@@ -156,18 +166,21 @@ import Testing
                     #expect(try await other.perform("GET /health").status == 200)
                 }
                 try await eventually { fixture.service.received > 0 }
-                // Each gives up after its own connection's buffers, which are the kernel's.
+                // Each stream stops after the buffers of its connection, which are the kernel's.
                 #expect(fixture.service.received < 20 * 8_000_000)
             }
         }
     }
 
-    // MARK: Requests that another server would read in another way
+    // MARK: Requests that another server would read differently
 
-    @Test(arguments: [
-        [(":path", "/conversations\r\nx-evil: 1")], [(":path", "/conversations HTTP/1.1")], [(":path", "")],
-        [(":method", "GET\r\nx: 1")], [(":authority", "a b")],
-    ])
+    @Test(
+        "An invalid pseudo-field resets the stream",
+        arguments: [
+            [(":path", "/conversations\r\nx-evil: 1")], [(":path", "/conversations HTTP/1.1")], [(":path", "")],
+            [(":method", "GET\r\nx: 1")], [(":authority", "a b")],
+        ]
+    )
     func invalidPseudoFields(changes: [(String, String)]) async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
@@ -181,11 +194,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("connection", "close"), ("transfer-encoding", "chunked"), ("keep-alive", "1"), ("upgrade", "websocket"),
-        ("proxy-connection", "close"), ("te", "gzip"), ("X-Upper", "1"), ("x-a", "1\r\nx-b: 2"), ("x a", "1"),
-        (":path", "/again"), (":status", "200"), ("x-nul", "\0"),
-    ])
+    @Test(
+        "A field that HTTP/2 forbids resets the stream",
+        arguments: [
+            ("connection", "close"), ("transfer-encoding", "chunked"), ("keep-alive", "1"), ("upgrade", "websocket"),
+            ("proxy-connection", "close"), ("te", "gzip"), ("X-Upper", "1"), ("x-a", "1\r\nx-b: 2"), ("x a", "1"),
+            (":path", "/again"), (":status", "200"), ("x-nul", "\0"),
+        ]
+    )
     func connectionSpecificFields(name: String, value: String) async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
@@ -196,7 +212,8 @@ import Testing
         }
     }
 
-    @Test func missingPseudoFields() async throws {
+    @Test("A missing pseudo-field resets the stream, and a missing authority is a 400")
+    func missingPseudoFields() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 for name in [":method", ":path", ":scheme"] {
@@ -210,7 +227,8 @@ import Testing
         }
     }
 
-    @Test func hostDiffersFromAuthority() async throws {
+    @Test("A host that differs from the authority is a 400")
+    func hostDiffersFromAuthority() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let same = try await client.perform("GET /conversations", fields: [("host", "EXAMPLE.org")])
@@ -239,7 +257,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["2", "100", "-1", "+5", "5,5", "0x5", ""])
+    @Test(
+        "A wrong content length resets the stream or is a 400",
+        arguments: ["2", "100", "-1", "+5", "5,5", "0x5", ""]
+    )
     func wrongContentLength(length: String) async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
@@ -255,7 +276,8 @@ import Testing
         }
     }
 
-    @Test func connectMethod() async throws {
+    @Test("CONNECT is a 405")
+    func connectMethod() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 #expect(try await client.perform([(":method", "CONNECT"), (":authority", "a:1")]).status == 405)
@@ -264,7 +286,8 @@ import Testing
         }
     }
 
-    @Test func notHTTP2() async throws {
+    @Test("HTTP/1.1 on an HTTP/2 connection gets no response")
+    func notHTTP2() async throws {
         try await withTLSGateway { fixture async throws in
             try await fixture.connectTLS(over: ["h2"]) { connection async throws in
                 try await connection.send("GET /health HTTP/1.1\r\nhost: a\r\n\r\n")

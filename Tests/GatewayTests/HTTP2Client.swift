@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHPACK
 
-/// One frame of HTTP/2 as it is on the wire, however wrong.
+/// One HTTP/2 frame as it is on the wire, valid or not.
 struct RawFrame: Equatable {
     enum Kind {
         static let data: UInt8 = 0
@@ -50,14 +50,14 @@ struct RawFrame: Equatable {
         [UInt8(value >> 24), UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)]
     }
 
-    /// The error code of a reset or a good-bye.
+    /// The error code of a RST_STREAM or GOAWAY frame.
     var code: UInt32? {
         let bytes = kind == Kind.goAway ? payload.dropFirst(4).prefix(4) : payload.prefix(4)
         return kind == Kind.goAway || kind == Kind.reset ? bytes.reduce(0) { $0 << 8 | UInt32($1) } : nil
     }
 }
 
-/// An HTTP/2 client that does as it is told; used by one task.
+/// An HTTP/2 client that sends what a test says, valid or not; used by one task.
 final class HTTP2Client {
     typealias Fields = [(String, String)]
 
@@ -66,11 +66,11 @@ final class HTTP2Client {
     private var encoder = HPACKEncoder(allocator: ByteBufferAllocator())
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
     private(set) var nextStream: UInt32 = 1
-    /// Frames that were read while another stream's were looked for.
+    /// Frames that were read while a frame of another stream was expected.
     private var passed: [RawFrame] = []
-    /// Field blocks in the order of their coming, which is the only one they can be read in.
+    /// Decoded field blocks by stream; HPACK must decode them in the order of arrival.
     private var blocks: [UInt32: [[(name: String, value: String)]]] = [:]
-    /// Windows are opened again by what was received.
+    /// Whether received data opens the windows again.
     var opensWindows = true
 
     private init(_ connection: RawConnection, _ fixture: GatewayFixture) {
@@ -78,18 +78,18 @@ final class HTTP2Client {
         self.fixture = fixture
     }
 
-    /// An answer as far as it came.
+    /// The part of a response that has arrived.
     struct Response {
         var fields: [(name: String, value: String)] = []
         var body: [UInt8] = []
         var trailers: [(name: String, value: String)] = []
-        /// The code by which the stream was reset.
+        /// The error code that the stream was reset with.
         var reset: UInt32?
         var frames: [UInt8] = []
 
         var status: Int { Int(self[":status"].first ?? "") ?? 0 }
         var text: String { String(decoding: body, as: UTF8.self) }
-        /// The request as the echoing service saw it.
+        /// The request as the echoing service received it.
         var forwarded: RawMessage { RawMessage(parsing: text) }
         var code: String? {
             var message = RawMessage(parsing: "")
@@ -130,7 +130,7 @@ final class HTTP2Client {
         return Array(buffer.readableBytesView)
     }
 
-    /// The four that every request has, before others.
+    /// The fields that every request has.
     func request(_ line: String, authority: String? = "example.org", isSigned: Bool = true) -> Fields {
         let words = line.split(separator: " ").map(String.init)
         var fields: Fields = [(":method", words[0]), (":scheme", "https"), (":path", words[1])]
@@ -145,7 +145,7 @@ final class HTTP2Client {
         return RawFrame(kind: RawFrame.Kind.headers, flags: flags, stream: nextStream, payload: try block(fields))
     }
 
-    /// Begins a request; the number of its stream.
+    /// Begins a request and returns the number of its stream.
     @discardableResult
     func begin(_ line: String, fields: Fields = [], ends: Bool = true) async throws -> UInt32 {
         let frame = try headers(request(line) + fields, ends: ends)
@@ -153,7 +153,7 @@ final class HTTP2Client {
         return frame.stream
     }
 
-    /// Sends a whole request and reads its answer.
+    /// Sends a whole request and reads its response.
     func perform(_ line: String, fields: Fields = [], body: [UInt8]? = nil) async throws -> Response {
         try await perform(request(line) + fields, body: body)
     }
@@ -167,7 +167,7 @@ final class HTTP2Client {
 
     // MARK: Receiving
 
-    /// The next frame; nil at the end.
+    /// The next frame; nil at the end of the connection.
     func frame() async throws -> RawFrame? {
         do {
             let head = try await connection.bytes(9)
@@ -182,13 +182,13 @@ final class HTTP2Client {
         }
     }
 
-    /// Does what every client must.
+    /// Does what HTTP/2 requires of every client.
     private func react(to frame: RawFrame) async throws {
         switch frame.kind {
         case RawFrame.Kind.headers:
             var block = ByteBuffer(bytes: frame.payload)
             let fields = try decoder.decodeHeaders(from: &block).map { (name: $0.name, value: $0.value) }
-            // What only says that there is more to come is not kept.
+            // An interim response is not kept.
             if fields.contains(where: { $0.name == ":status" && $0.value.hasPrefix("1") }) { return }
             blocks[frame.stream, default: []].append(fields)
         case RawFrame.Kind.settings where frame.flags & RawFrame.ack == 0:
@@ -206,7 +206,7 @@ final class HTTP2Client {
     }
 
     private func reply(_ frames: [RawFrame]) async {
-        // The other side may have closed behind what it sent, which is there to be read all the same.
+        // The other side may have closed the connection; what it sent before can still be read.
         try? await send(frames)
     }
 
@@ -220,12 +220,12 @@ final class HTTP2Client {
         return nil
     }
 
-    /// The next good-bye and its code.
+    /// Waits for the next GOAWAY frame and returns its error code.
     func awaitGoAway() async throws -> UInt32? {
         try await frame(of: RawFrame.Kind.goAway)?.code
     }
 
-    /// All that comes of a stream until its end, or the connection's.
+    /// Everything that arrives on a stream until the end of the stream or the connection.
     func response(on stream: UInt32) async throws -> Response {
         var response = Response()
         while let frame = try await next(on: stream) {

@@ -3,9 +3,10 @@ import Testing
 
 @testable import GatewayServer
 
-/// HTTP/2 as clients speak it that mean well.
-@Suite struct HTTP2Tests {
-    @Test func forwardedAsHTTP1() async throws {
+/// HTTP/2 with well-behaved clients.
+@Suite("HTTP/2") struct HTTP2Tests {
+    @Test("A request is forwarded as HTTP/1.1")
+    func forwardedAsHTTP1() async throws {
         try await withTLSGateway(settings: { $0.hstsSeconds = 60 }) { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let claim = [("x-forwarded-for", "9.9.9.9")]
@@ -17,14 +18,16 @@ import Testing
                 #expect(response.forwarded["x-forwarded-for"] == ["127.0.0.1"])
                 #expect(response["x-request-id"] == response.forwarded["x-request-id"])
                 #expect(response["strict-transport-security"] == ["max-age=60"])
-                #expect(response["connection"].isEmpty && response["transfer-encoding"].isEmpty)
-                // Its last piece says that it is the last.
+                #expect(response["connection"].isEmpty)
+                #expect(response["transfer-encoding"].isEmpty)
+                // The last frame with data also ends the stream.
                 #expect(response.frames == [RawFrame.Kind.headers, RawFrame.Kind.data])
             }
         }
     }
 
-    @Test func bodyLength() async throws {
+    @Test("A body is forwarded with its length, or in chunks if the length is unknown")
+    func bodyLength() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let known = try await client.perform(
@@ -34,7 +37,7 @@ import Testing
                 )
                 #expect(known.forwarded["content-length"] == ["5"])
                 #expect(known.forwarded.text == "hello")
-                // A DELETE with a body whose length was not told must not be left without a frame around it.
+                // A DELETE with a body of unknown length must not be forwarded without framing.
                 for method in ["POST /conversations/create", "DELETE /auth/me"] {
                     let unknown = try await client.perform(method, body: Array("hello".utf8))
                     #expect(unknown.forwarded["transfer-encoding"] == ["chunked"])
@@ -46,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func cookiesAreJoined() async throws {
+    @Test("Several cookie fields are joined")
+    func cookiesAreJoined() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let response = try await client.perform(
@@ -58,11 +62,12 @@ import Testing
         }
     }
 
-    @Test func concurrentStreams() async throws {
+    @Test("Streams of one connection are served concurrently")
+    func concurrentStreams() async throws {
         try await withTLSGateway(script: { connection, service in
             while let request = try await connection.message() {
                 service.record(request)
-                // Nobody is answered before all are there.
+                // No response is sent before all requests have arrived.
                 while service.requests.count < 50 { try await Task.sleep(for: .milliseconds(2)) }
                 try await connection.send(ScriptedService.response(request.target))
             }
@@ -77,7 +82,8 @@ import Testing
         }
     }
 
-    @Test func largeBodies() async throws {
+    @Test("Large bodies pass in both directions within the windows")
+    func largeBodies() async throws {
         let body = Pattern.bytes(atLeast: 400_000)
         try await withTLSGateway(script: { connection, _ in
             while let request = try await connection.message() {
@@ -108,7 +114,8 @@ import Testing
         }
     }
 
-    @Test func responseTrailers() async throws {
+    @Test("Trailers of a response are forwarded")
+    func responseTrailers() async throws {
         try await withTLSGateway(script: { connection, _ in
             while try await connection.message() != nil {
                 try await connection.send(
@@ -124,7 +131,8 @@ import Testing
         }
     }
 
-    @Test func bodylessResponses() async throws {
+    @Test("A response without a body ends with its header")
+    func bodylessResponses() async throws {
         try await withTLSGateway(script: { connection, _ in
             while let request = try await connection.message() {
                 let response =
@@ -135,60 +143,69 @@ import Testing
         }) { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let head = try await client.perform("HEAD /conversations")
-                #expect(head.status == 200 && head["content-length"] == ["7"] && head.body.isEmpty)
+                #expect(head.status == 200)
+                #expect(head["content-length"] == ["7"])
+                #expect(head.body.isEmpty)
                 #expect(head.frames == [RawFrame.Kind.headers])
                 #expect(try await client.perform("GET /conversations").status == 204)
             }
         }
     }
 
-    @Test func gatewayResponses() async throws {
+    @Test("The gateway's own responses and errors leave the connection usable")
+    func gatewayResponses() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 #expect(try await client.perform("GET /health").status == 200)
                 #expect(try await client.perform("GET /openapi.yaml").text == GatewayFixture.document)
                 let unknown = try await client.perform("GET /internal/users")
-                #expect(unknown.status == 404 && unknown.code == "not_found")
+                #expect(unknown.status == 404)
+                #expect(unknown.code == "not_found")
                 #expect(unknown["x-request-id"].count == 1)
                 #expect(try await client.perform("GET /conversations//x").status == 400)
                 let unsigned = try await client.perform(client.request("GET /conversations", isSigned: false))
                 #expect(unsigned.status == 403)
                 #expect(try await client.perform("PUT /conversations").status == 405)
-                // A stream that was refused leaves the others alone.
+                // A refused stream does not affect others.
                 #expect(try await client.perform("GET /conversations").status == 200)
             }
         }
     }
 
-    @Test func expectContinue() async throws {
+    @Test("The gateway answers 100 Continue itself")
+    func expectContinue() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let fields = [("expect", "100-continue"), ("content-length", "2")]
                 let stream = try await client.begin("POST /conversations/create", fields: fields, ends: false)
                 let interim = try #require(try await client.frame(of: RawFrame.Kind.headers))
-                #expect(interim.stream == stream && interim.flags & RawFrame.endStream == 0)
+                #expect(interim.stream == stream)
+                #expect(interim.flags & RawFrame.endStream == 0)
                 try await client.send(.data(stream, Array("hi".utf8), ends: true))
                 #expect(try await client.response(on: stream).status == 200)
             }
         }
     }
 
-    @Test func earlyResponse() async throws {
+    @Test("A response before the end of the body ends the stream without an error")
+    func earlyResponse() async throws {
         try await withTLSGateway(settings: { $0.bodyLimit = 1_000 }) { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
                 let stream = try await client.begin("POST /conversations/create", ends: false)
                 try await client.send(.data(stream, Array(repeating: 0x78, count: 2_000)))
                 #expect(try await client.response(on: stream).status == 413)
-                // The rest is not wanted, which is no error.
+                // The rest of the body is not needed, which is not an error.
                 let reset = try #require(try await client.frame(of: RawFrame.Kind.reset))
-                #expect(reset.stream == stream && reset.code == 0)
+                #expect(reset.stream == stream)
+                #expect(reset.code == 0)
                 #expect(try await client.perform("GET /conversations").status == 200)
             }
             #expect(fixture.service.requests.count == 1)
         }
     }
 
-    @Test func brokenResponse() async throws {
+    @Test("A response that the service breaks off resets the stream")
+    func brokenResponse() async throws {
         try await withTLSGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc")
@@ -201,7 +218,8 @@ import Testing
         }
     }
 
-    @Test func resetCancelsRequest() async throws {
+    @Test("A reset stream ends the request to the service")
+    func resetCancelsRequest() async throws {
         try await withTLSGateway(script: { connection, service in
             service.record(try #require(try await connection.message()))
             _ = try await connection.rest()
@@ -217,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("A connection beyond the limit gets 503 where every other is busy")
+    @Test("A connection beyond the limit gets a 503 if all others are busy")
     func connectionsBeyondLimit() async throws {
         try await withTLSGateway(
             settings: { $0.connectionLimit = 1 },
@@ -242,9 +260,10 @@ import Testing
         }
     }
 
-    // MARK: The end
+    // MARK: End of a connection
 
-    @Test func drainFinishesStreams() async throws {
+    @Test("A gateway that stops announces it, finishes its streams and takes no new ones")
+    func drainFinishesStreams() async throws {
         try await withTLSGateway(
             settings: { $0.drainTimeout = .seconds(30) },
             script: { connection, service in
@@ -259,11 +278,13 @@ import Testing
                 let first = try await client.begin("GET /conversations")
                 try await eventually { fixture.service.requests.count == 1 }
                 async let stopped: Void = fixture.gateway.stop()
-                let awaitGoAway = try #require(try await client.frame(of: RawFrame.Kind.goAway))
-                #expect(awaitGoAway.code == 0 && awaitGoAway.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
+                let firstGoAway = try #require(try await client.frame(of: RawFrame.Kind.goAway))
+                #expect(awaitGoAway.code == 0)
+                #expect(awaitGoAway.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
                 let last = try #require(try await client.frame(of: RawFrame.Kind.goAway))
-                #expect(last.code == 0 && last.payload.prefix(4) == RawFrame.integer(first)[...])
-                // Whoever comes later is not heard, and knows it.
+                #expect(last.code == 0)
+                #expect(last.payload.prefix(4) == RawFrame.integer(first)[...])
+                // A later request is not served, and GOAWAY has told the client so.
                 try await client.begin("GET /conversations")
                 fixture.service.record(bytes: 1)
                 #expect(try await client.response(on: first).text == "done")
@@ -274,19 +295,21 @@ import Testing
         }
     }
 
-    @Test func idleConnection() async throws {
+    @Test("An idle connection gets a GOAWAY and ends")
+    func idleConnection() async throws {
         try await withTLSGateway { fixture async throws in
             try await HTTP2Client.open(fixture) { client async throws in
-                // Not earlier, else whoever is held up before he has said hello finds it closed.
+                // Set only now, because a slow machine may need longer for the connection preface.
                 try await fixture.reconfigure { $0.idleTimeout = .milliseconds(300) }
                 #expect(try await client.awaitGoAway() == 0)
-                // Whatever is said after it: no request is heard any more, and the connection ends.
+                // No request is served after that, and the connection ends.
                 while try await client.frame() != nil {}
             }
         }
     }
 
-    @Test func slowReader() async throws {
+    @Test("A stream that is not read for too long is reset, and the connection stays usable")
+    func slowReader() async throws {
         try await withTLSGateway(
             settings: { $0.sendTimeout = .milliseconds(300) },
             script: { connection, _ in

@@ -4,8 +4,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct HeaderTests {
-    @Test func reservedFields() async throws {
+@Suite("Header fields") struct HeaderTests {
+    @Test("Fields that only the gateway may set are removed from requests")
+    func reservedFields() async throws {
         try await withGateway { fixture in
             let names = [
                 "X-User-Id", "x_user_id", "X-USER-NAME", "x-roost-instance", "X_Roost_Instance", "x-internal-token",
@@ -21,7 +22,8 @@ import Testing
         }
     }
 
-    @Test func connectionField() async throws {
+    @Test("The connection field cannot remove fields that the gateway needs")
+    func connectionField() async throws {
         try await withGateway { fixture in
             let fields = "connection: content-length, host, x-request-id, x-forwarded-for\r\ncontent-length: 3\r\n"
             let forwarded = fixture.forwarded(
@@ -34,7 +36,8 @@ import Testing
         }
     }
 
-    @Test func ordinaryFields() async throws {
+    @Test("Other fields are forwarded unchanged")
+    func ordinaryFields() async throws {
         try await withGateway { fixture in
             let fields = "accept: a\r\ncookie: x=1\r\nx-custom_name: 1\r\naccept: b\r\nif-none-match: \"e\"\r\n"
             let forwarded = fixture.forwarded(try await fixture.get("/conversations", fields: fields))
@@ -45,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func requestIDs() async throws {
+    @Test("A valid request id and trace are kept, invalid ones are replaced")
+    func requestIDs() async throws {
         try await withGateway { fixture in
             let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
             let kept = try await fixture.get(
@@ -56,7 +60,8 @@ import Testing
             #expect(fixture.forwarded(kept)["x-request-id"] == ["A-1_b.c"])
             let child = try #require(fixture.forwarded(kept)["traceparent"].first)
             #expect(FieldValue.isTraceparent(child))
-            #expect(child.prefix(36) == parent.prefix(36) && child.suffix(3) == "-01")
+            #expect(child.prefix(36) == parent.prefix(36))
+            #expect(child.suffix(3) == "-01")
             #expect(child != parent)
             #expect(kept["traceparent"] == [child])
             let long = String(repeating: "a", count: 129)
@@ -67,12 +72,13 @@ import Testing
                 )
                 #expect(made["x-request-id"].first?.count == 32)
                 let forwarded = try #require(fixture.forwarded(made)["traceparent"].first)
-                #expect(forwarded != trace && FieldValue.isTraceparent(forwarded))
+                #expect(forwarded != trace)
+                #expect(FieldValue.isTraceparent(forwarded))
             }
         }
     }
 
-    @Test("A response of the gateway itself continues the trace of its request")
+    @Test("The gateway's own response continues the trace of its request")
     func ownTrace() async throws {
         try await withGateway { fixture in
             let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -89,7 +95,8 @@ import Testing
         }
     }
 
-    @Test func traceState() async throws {
+    @Test("The trace state is forwarded only with a valid trace")
+    func traceState() async throws {
         try await withGateway { fixture in
             func forwarded(_ traces: String...) async throws -> RawMessage {
                 let parents = traces.map { "traceparent: \($0)\r\n" }.joined()
@@ -100,11 +107,12 @@ import Testing
             let good = "00-\(trace)-00f067aa0ba902b7-01"
             let kept = try await forwarded(good)
             #expect(kept["tracestate"] == ["a=1", "b=2"])
-            // Of a later version what is known is read, and of the flags those that are defined are kept.
+            // Of a later version the known parts are read, and only the defined flags are kept.
             let span = "00f067aa0ba902b7"
             for (parent, flags) in [("cc-\(trace)-\(span)-ff-more", "03"), ("00-\(trace)-\(span)-00", "00")] {
                 let child = try #require(try await forwarded(parent)["traceparent"].first)
-                #expect(child.hasPrefix("00-\(trace)-") && child.hasSuffix("-\(flags)"))
+                #expect(child.hasPrefix("00-\(trace)-"))
+                #expect(child.hasSuffix("-\(flags)"))
                 #expect(!child.contains("00f067aa0ba902b7"))
             }
             for bad in [["ff-\(trace)-00f067aa0ba902b7-01"], [good, good], ["cc-\(trace)-00f067aa0ba902b7-01more"]] {
@@ -132,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("A name with accents passes in a header field")
+    @Test("A header field may contain accented letters")
     func accents() async throws {
         try await withGateway { fixture async throws in
             let name = String(repeating: "e\u{301}", count: 200)
@@ -154,7 +162,7 @@ import Testing
             var least = Double.infinity
             for _ in 0..<3 where least > allowance {
                 let start = CostTest.spentByThread()
-                // A refusal is as good as facts: its cost counts.
+                // A rejection counts like a result, because its cost matters too.
                 _ = try? ParsedRequestHead(head)
                 least = min(least, CostTest.spentByThread() - start)
             }
@@ -162,7 +170,8 @@ import Testing
         }
     }
 
-    @Test func uniqueIDs() {
+    @Test("Generated request ids and traces are unique and valid")
+    func uniqueIDs() {
         var ids = FastRandomGenerator()
         let made = (0..<1_000).map { _ in ids.requestID() }
         #expect(Set(made).count == 1_000)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import GatewayServer
 
-/// Polls of Engine.IO wait at their instance until there is something to say.
-@Suite struct HeldPollTests {
-    /// Notes what comes and holds it until it is told what to answer.
+/// Engine.IO polls that wait at their instance for a message.
+@Suite("Held polls") struct HeldPollTests {
+    /// Records requests and holds polls until the test sets the response.
     private final class HeldPolls: Sendable {
         private let pollBody = Mutex<String?>(nil)
 
@@ -25,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func longPoll() async throws {
+    @Test("A poll may wait longer than other requests")
+    func longPoll() async throws {
         let heldPolls = HeldPolls()
         try await withGateway(
             settings: {
@@ -37,8 +38,9 @@ import Testing
             let tag = try EngineIOSession.tag(of: fixture.service)
             async let response = fixture.perform(try #require(EngineIOSession.requests(of: tag + "abcdefg").first))
             try await eventually { fixture.service.requests.count == 1 }
-            // Set once the poll is held, since it counts for connecting too. Another request that is not answered in
-            // time shows that the time has passed.
+            // The timeout is shortened only once the poll is held, because it also limits connecting. Another request
+            // that
+            // gets a 504 shows that the timeout has passed.
             try await fixture.reconfigure { $0.responseTimeout = .milliseconds(100) }
             let late = try await fixture.perform(
                 "POST /socket.io/?EIO=4&transport=polling&sid=\(tag)x HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\n6"
@@ -49,7 +51,8 @@ import Testing
         }
     }
 
-    @Test func endlessPoll() async throws {
+    @Test("A poll that waits too long is a 504 and does not count against the instance")
+    func endlessPoll() async throws {
         let heldPolls = HeldPolls()
         try await withGateway(
             settings: {
@@ -67,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func pollsLeaveCapacityForRequests() async throws {
+    @Test("Polls leave connections to a service for other requests")
+    func pollsLeaveCapacityForRequests() async throws {
         let heldPolls = HeldPolls()
         try await withGateway(settings: { $0.upstreamConnectionLimit = 4 }, script: heldPolls.script) { fixture in
             let tag = try EngineIOSession.tag(of: fixture.service)
@@ -79,12 +83,13 @@ import Testing
             #expect(try await fixture.get("/conversations").status == 200)
             heldPolls.response("42[]")
             #expect(try await [first, second] == [200, 200])
-            // Their places are free again.
+            // The connections are free again.
             for _ in 0..<4 { #expect(try await fixture.perform(poll).status == 200) }
         }
     }
 
-    @Test func disconnectCancelsPoll() async throws {
+    @Test("A client that disconnects ends its poll without counting against the instance")
+    func disconnectCancelsPoll() async throws {
         let heldPolls = HeldPolls()
         try await withGateway(settings: { $0.upstreamConnectionLimit = 2 }, script: heldPolls.script) { fixture in
             let tag = try EngineIOSession.tag(of: fixture.service)
@@ -94,14 +99,15 @@ import Testing
                     try await connection.send(poll)
                     try await eventually { fixture.service.requests.count == count }
                 }
-                // Only one at a time has room here.
+                // The limit of 2 leaves room for one poll at a time.
                 try await eventually { fixture.gateway.state.connections.count == 0 }
             }
             #expect(fixture.gateway.state.clusters[1].instances[0].healthStatus == InstanceHealth.HealthStatus())
         }
     }
 
-    @Test func drainEndsPolls() async throws {
+    @Test("A gateway that stops ends its polls with a 503")
+    func drainEndsPolls() async throws {
         try await withGateway(
             settings: { $0.drainTimeout = .seconds(60) },
             script: HeldPolls().script

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-/// Many who only wait, or read slowly, are in nobody's way.
-@Suite struct IdleTests {
-    /// Connects `count` times, and keeps what it got.
+/// Many clients that are idle or read slowly do not delay others.
+@Suite("Idle clients") struct IdleTests {
+    /// Opens `count` connections.
     private func connections(_ count: Int, to fixture: GatewayFixture, isSecure: Bool) async throws -> [RawConnection] {
         try await withThrowingTaskGroup(of: RawConnection.Opened.self) { group in
             for _ in 0..<count {
@@ -17,11 +17,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
+    @Test("Hundreds of idle connections stay usable", arguments: [true, false])
     func idleConnections(isSecure: Bool) async throws {
         try await withGateway(settings: { configuration in
             if isSecure { configuration.certificates = try ServerCertificate(TestCertificate.a) }
-            // So many handshakes at once keep each other waiting.
+            // So many concurrent handshakes slow each other down.
             configuration.headerTimeout = .minutes(2)
             configuration.addressConnectionLimit = 0
         }) { fixture async throws in
@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func slowReader() async throws {
+    @Test("Slow readers use only the kernel's buffers, and other clients are served")
+    func slowReader() async throws {
         try await withTLSGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
@@ -64,7 +65,7 @@ import Testing
                     #expect(try await connection.message()?.status == 200)
                 }
             }
-            // What each of them has not read is in the kernel's buffers, and little more.
+            // The unread part of each response is in the kernel's buffers, and little more.
             #expect(fixture.service.received < 10 * 12_000_000)
             for connection in slow { connection.channel.close(promise: nil) }
         }

@@ -4,7 +4,7 @@ import Synchronization
 @testable import GatewayServer
 
 extension ScriptedService {
-    /// Has no time for anybody.
+    /// Responds to every request with a 503.
     static let unavailable: Script = { connection, service in
         while let request = try await connection.message() {
             service.record(request)
@@ -12,13 +12,13 @@ extension ScriptedService {
         }
     }
 
-    /// Hears and says nothing.
+    /// Reads requests and never responds.
     static let unresponsive: Script = { connection, service in
         while let request = try await connection.message() { service.record(request) }
     }
 }
 
-/// Answers, and says that it is ready, with the status that it is told.
+/// A script that responds with a status that the test sets, also to readiness checks.
 final class InstanceControl: Sendable {
     private let state = Mutex("200 OK")
 
@@ -36,17 +36,17 @@ final class InstanceControl: Sendable {
 }
 
 extension GatewayFixture {
-    /// Whether an instance of conversations is, the first unless told.
+    /// Whether this instance of conversations is ready.
     func isReady(_ number: Int = 0) -> Bool {
         gateway.state.clusters[1].instances[number].healthStatus.isReady
     }
 
-    /// Of the first instance of conversations.
+    /// The circuit of the first instance of conversations.
     var circuit: CircuitBreaker.State { gateway.state.clusters[1].instances[0].healthStatus.circuit }
 }
 
 extension GatewayConfiguration {
-    /// Who is ejected stays so for longer than any test takes, and so does an open circuit.
+    /// Makes ejections and open circuits last longer than any test.
     static func withoutRecovery(_ configuration: inout GatewayConfiguration) {
         configuration.healthRules.baseEjectionTime = .minutes(10)
         configuration.healthRules.maximumEjectionTime = .minutes(10)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import GatewayServer
 
-/// When an instance is passed over, left alone and taken back, second by second of a clock that the test turns.
-@Suite struct InstanceHealthTests {
+/// Ejection, circuit and recovery of an instance, with a clock that the test controls.
+@Suite("Health of instances") struct InstanceHealthTests {
     private let health: InstanceHealth
 
     init() throws {
@@ -29,7 +29,8 @@ import Testing
 
     // MARK: Ejection
 
-    @Test func consecutiveErrorsEject() {
+    @Test("Five consecutive error statuses eject an instance")
+    func consecutiveErrorsEject() {
         fail(4, .errorStatus, at: 0)
         health.succeeded(began: at(0), now: at(0))
         fail(4, .errorStatus, at: 0)
@@ -40,9 +41,10 @@ import Testing
         #expect(health.healthStatus == .init(isReady: true, isEjected: true, circuit: .closed))
     }
 
-    @Test func slowStart() {
+    @Test("An instance that returns gets a growing share of requests")
+    func slowStart() {
         fail(5, .errorStatus, at: 0)
-        // Ejected until 5, then a tenth at first, and all of its share at 15.
+        // Ejected until 5 s, then a tenth of its share, and the whole share at 15 s.
         #expect(admission(at: 5, chance: 0.05) == .inRotation)
         #expect(admission(at: 5, chance: 0.15) == .fallback)
         #expect(admission(at: 10, chance: 0.45) == .inRotation)
@@ -51,7 +53,8 @@ import Testing
         #expect(health.isHealthy)
     }
 
-    @Test func ejectionBackoff() {
+    @Test("Repeated ejections get longer, up to a minute, until the instance was good for long enough")
+    func ejectionBackoff() {
         var now = 0.0
         for length in [5.0, 10, 20, 40, 60, 60] {
             fail(5, .errorStatus, at: now)
@@ -59,35 +62,39 @@ import Testing
             now += length
             #expect(admission(at: now, chance: 0) == .inRotation)
         }
-        // Good for longer than the longest of them, it begins anew.
+        // After a good time longer than the longest ejection, the next one is short again.
         now += 61
         fail(5, .errorStatus, at: now)
         #expect(admission(at: now + 5, chance: 0) == .inRotation)
     }
 
-    @Test func staleFailures() {
+    @Test("Failures that began before the ejection do not eject again")
+    func staleFailures() {
         fail(5, .errorStatus, at: 0)
         #expect(admission(at: 20) == .inRotation)
         for _ in 0..<10 { health.failed(.unanswered, began: at(1), now: at(21)) }
         #expect(admission(at: 21) == .inRotation)
     }
 
-    // MARK: The circuit
+    // MARK: Circuit
 
-    @Test func consecutiveFailuresOpenCircuit() {
+    @Test("Five requests without a response open the circuit")
+    func consecutiveFailuresOpenCircuit() {
         fail(5, .unanswered, at: 0)
         #expect(health.healthStatus.circuit == .open)
         #expect(admission(at: 0.1) == .refused(until: at(0.5)))
         #expect(!health.enter(now: at(0.1)))
     }
 
-    @Test func errorStatusesKeepCircuitClosed() {
+    @Test("Error statuses do not open the circuit")
+    func errorStatusesKeepCircuitClosed() {
         fail(1_000, .errorStatus, at: 0)
         #expect(health.healthStatus.circuit == .closed)
         #expect(admission(at: 0) == .fallback)
     }
 
-    @Test func halfOpenProbes() {
+    @Test("A half-open circuit admits three probes, and closes when all succeed")
+    func halfOpenProbes() {
         fail(5, .unanswered, at: 0)
         let probes = (0..<10).count { _ in
             if case .refused = admission(at: 1) { return false }
@@ -102,7 +109,8 @@ import Testing
         #expect(health.healthStatus.circuit == .closed)
     }
 
-    @Test func failedProbe() {
+    @Test("A failed probe opens the circuit again, for longer each time")
+    func failedProbe() {
         var now = 0.0
         fail(5, .unanswered, at: now)
         for length in [0.5, 1, 2, 4, 8, 16, 30, 30] {
@@ -116,7 +124,8 @@ import Testing
         }
     }
 
-    @Test func lostProbes() {
+    @Test("Probes without a result are replaced after five seconds")
+    func lostProbes() {
         fail(5, .unanswered, at: 0)
         health.advance(at(1))
         for _ in 0..<3 { #expect(health.enter(now: at(1))) }
@@ -124,14 +133,16 @@ import Testing
         #expect(health.enter(now: at(6)))
     }
 
-    @Test func staleResponse() {
+    @Test("Responses to requests from before the circuit opened do not close it")
+    func staleResponse() {
         fail(5, .unanswered, at: 1)
         health.advance(at(2))
         for _ in 0..<10 { health.succeeded(began: at(0.5), now: at(2.1)) }
         #expect(health.healthStatus.circuit == .halfOpen)
     }
 
-    @Test func failureRatioOpensCircuit() {
+    @Test("Half of at least twenty requests without a response open the circuit")
+    func failureRatioOpensCircuit() {
         for second in 0..<9 {
             health.sent(2, now: at(Double(second)))
             fail(1, .unanswered, at: Double(second))
@@ -145,7 +156,8 @@ import Testing
 
     // MARK: Checks
 
-    @Test func notReadyInstance() {
+    @Test("An instance that is not ready gets no requests while others can take them")
+    func notReadyInstance() {
         health.recordCheck(.notReady, now: at(0))
         #expect(admission(at: 0) == .fallback)
         health.recordCheck(.ready, now: at(1))
@@ -154,7 +166,8 @@ import Testing
         #expect(health.isHealthy)
     }
 
-    @Test func singleLostCheck() {
+    @Test("Two lost checks in a row count as no response")
+    func singleLostCheck() {
         health.recordCheck(.noResponse, now: at(0))
         #expect(health.isHealthy)
         health.recordCheck(.noResponse, now: at(1))
@@ -162,7 +175,8 @@ import Testing
         #expect(admission(at: 1) == .fallback)
     }
 
-    @Test func recovery() {
+    @Test("A ready check after lost ones puts the instance back at once")
+    func recovery() {
         for second in 0..<5 { health.recordCheck(.noResponse, now: at(Double(second))) }
         #expect(health.healthStatus.circuit == .open)
         health.recordCheck(.ready, now: at(4.1))
@@ -171,24 +185,27 @@ import Testing
         #expect(health.isResponding)
     }
 
-    @Test func missedCheck() {
+    @Test("A ready check after a lost one half-opens the circuit")
+    func missedCheck() {
         fail(5, .unanswered, at: 0)
         health.recordCheck(.noResponse, now: at(0.1))
         health.recordCheck(.ready, now: at(0.2))
         #expect(health.healthStatus.circuit == .halfOpen)
     }
 
-    @Test func checkKeepsCircuitOpen() {
+    @Test("A ready check alone does not close the circuit")
+    func checkKeepsCircuitOpen() {
         fail(5, .unanswered, at: 0)
         health.recordCheck(.ready, now: at(0.1))
         #expect(health.healthStatus.circuit == .open)
     }
 }
 
-@Suite struct RetryBudgetTests {
+@Suite("Retry budget") struct RetryBudgetTests {
     private func at(_ seconds: Int) -> NIODeadline { .uptimeNanoseconds(UInt64(1_000 + seconds) * 1_000_000_000) }
 
-    @Test func retryBudget() {
+    @Test("At most about a fifth of requests are retried")
+    func retryBudget() {
         let budget = RetryBudget()
         let allowed = (0..<1_000).count { number in
             budget.earn(1, now: at(number / 200))
@@ -197,13 +214,14 @@ import Testing
         #expect((190...200).contains(allowed))
     }
 
-    @Test func expiredRetryBudget() {
+    @Test("The budget expires after ten seconds, and two retries are always allowed")
+    func expiredRetryBudget() {
         let budget = RetryBudget()
         budget.earn(1_000, now: at(0))
         #expect(budget.spend(now: at(9)))
         #expect(budget.spend(now: at(10)))
         #expect(!budget.spend(now: at(10)))
-        // A while later, two again.
+        // Later there are two again.
         #expect((0..<10).count { _ in budget.spend(now: at(30)) } == 2)
     }
 }

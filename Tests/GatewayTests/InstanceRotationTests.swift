@@ -5,17 +5,18 @@ import Testing
 
 @testable import GatewayServer
 
-/// Instances that come and go, and what the status page says of them.
-@Suite struct InstanceRotationTests {
-    // MARK: Coming and going
+/// Instances that enter and leave rotation, and their status page.
+@Suite("Rotation of instances") struct InstanceRotationTests {
+    // MARK: Readiness
 
-    @Test func drainingInstance() async throws {
+    @Test("An instance that reports not ready gets no requests until it is ready again")
+    func drainingInstance() async throws {
         let controls = [InstanceControl(), InstanceControl()]
         try await withGateway(
             instances: controls.map(\.script),
             settings: { configuration in
                 configuration.healthInterval = .milliseconds(20)
-                // Both always answer; one that a busy machine keeps waiting is not to be taken for gone.
+                // Both always respond; on a slow machine a late response must not count as lost.
                 configuration.healthTimeout = .minutes(1)
             }
         ) { fixture, services async throws in
@@ -25,7 +26,7 @@ import Testing
             let before = services[0].requests.count
             #expect(try await fixture.load(20) == [200: 20])
             #expect(services[0].requests.count == before)
-            // Back again, it gets its share again, if little at first.
+            // Ready again, it gets a share, even if small at first.
             controls[0].setStatus("200 OK")
             try await eventually { fixture.isReady() }
             while services[0].requests.count == before {
@@ -34,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func checksDisabled() async throws {
+    @Test("With checks turned off, an instance counts as ready")
+    func checksDisabled() async throws {
         let controls = [InstanceControl(), InstanceControl()]
         try await withGateway(
             instances: controls.map(\.script),
@@ -55,7 +57,8 @@ import Testing
         }
     }
 
-    @Test func recoveringBeforeDraining() async throws {
+    @Test("A recovering instance is preferred to one that is not ready")
+    func recoveringBeforeDraining() async throws {
         let controls = [InstanceControl(), InstanceControl()]
         try await withGateway(
             instances: controls.map(\.script),
@@ -72,20 +75,21 @@ import Testing
             controls[1].setStatus("503 Service Unavailable")
             try await eventually { !fixture.isReady(1) }
             let before = services[1].requests.count
-            // Its share is a tenth, but the other's is nothing.
+            // The recovering instance has a tenth of its share, and the other one none.
             #expect(try await fixture.load(40) == [200: 40])
             #expect(services[1].requests.count == before)
         }
     }
 
-    @Test func statusPage() async throws {
+    @Test("The status page shows readiness, ejection and circuit of each instance, without addresses")
+    func statusPage() async throws {
         try await withGateway(
             instances: [ScriptedService.unavailable, ScriptedService.echo],
             settings: GatewayConfiguration.withoutRecovery
         ) {
             fixture,
             _ async throws in
-            // One at a time they take turns, so the first is sure to have its five failures.
+            // One request at a time alternates between the instances, so the first one gets its five failures.
             _ = try await fixture.load(40, concurrency: 1)
             let (text, conversations) = try await waitForReport({ $0.1.perInstance.contains(where: \.ready) }) {
                 let response = try await fixture.perform("GET /status HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -116,9 +120,10 @@ import Testing
         let services: [Service]
     }
 
-    // MARK: Other instances
+    // MARK: Replacement
 
-    @Test func instancesReplaced() async throws {
+    @Test("After a reload, requests under way finish at the old instance and new ones go to the new")
+    func instancesReplaced() async throws {
         let mayFinish = Mutex(false)
         try await withGateway(instances: [
             { connection, service in
@@ -150,7 +155,7 @@ import Testing
                 #expect(services[1].requests.count == 20)
                 mayFinish.withLock { $0 = true }
                 #expect(try await waiting.message()?.text == "the old one")
-                // The connection goes on, and its next request goes to the new one.
+                // The client's connection stays open, and its next request goes to the new instance.
                 try await waiting.send(fixture.signed("GET /conversations"))
                 #expect(try await waiting.message()?.status == 200)
                 #expect(services[0].requests.count == 1)

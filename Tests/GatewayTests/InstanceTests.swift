@@ -5,24 +5,26 @@ import Testing
 
 @testable import GatewayServer
 
-/// Several instances of a service, of which some do badly: what clients see of it, and what the instances get.
-@Suite struct InstanceTests {
-    // MARK: Spreading
+/// Several instances of a service, some of them failing: the clients' responses and the instances' load.
+@Suite("Instances of a service") struct InstanceTests {
+    // MARK: Load balancing
 
-    @Test func loadSharing() async throws {
+    @Test("Instances share the load")
+    func loadSharing() async throws {
         try await withGateway(instances: [ScriptedService.echo, ScriptedService.echo, ScriptedService.echo]) {
             fixture,
             services async throws in
-            // One at a time all are equally busy, and take turns.
+            // One request at a time goes to the instances in turn.
             #expect(try await fixture.load(90, concurrency: 1) == [200: 90])
             #expect(services.map(\.requests.count) == [30, 30, 30])
-            // Of many at once whoever happens to be slow gets less, but nobody is left out.
+            // Of concurrent requests a slow instance gets fewer, but every instance gets some.
             #expect(try await fixture.load(90) == [200: 90])
             #expect(services.allSatisfy { $0.requests.count >= 35 })
         }
     }
 
-    @Test func busyInstance() async throws {
+    @Test("A busy instance gets fewer requests")
+    func busyInstance() async throws {
         let isHolding = Mutex(true)
         let slow: ScriptedService.Script = { connection, service in
             while let request = try await connection.message() {
@@ -32,7 +34,7 @@ import Testing
             }
         }
         try await withGateway(instances: [slow, ScriptedService.echo]) { fixture, services async throws in
-            // They take turns as long as they are equal.
+            // Equal instances are used in turn.
             #expect(try await fixture.get("/conversations").status == 200)
             try await fixture.connect { waiting in
                 try await waiting.send(fixture.signed("GET /conversations"))
@@ -45,9 +47,10 @@ import Testing
         }
     }
 
-    // MARK: Failing
+    // MARK: Failures
 
-    @Test func instanceDown() async throws {
+    @Test("Requests to an instance that is down go to another, with bodies too")
+    func instanceDown() async throws {
         try await withGateway(
             instances: [ScriptedService.echo],
             settings: { configuration in
@@ -57,7 +60,7 @@ import Testing
                 }
             }
         ) { fixture, services async throws in
-            // Nothing was sent to it, so a POST with a body goes elsewhere too.
+            // Nothing was sent to the instance, so a POST with a body can go to another one.
             let post = fixture.signed("POST /conversations/create", fields: "content-length: 2\r\n", body: "{}")
             for _ in 0..<20 { #expect(try await fixture.perform(post).status == 200) }
             #expect(try await fixture.load(100) == [200: 100])
@@ -65,7 +68,8 @@ import Testing
         }
     }
 
-    @Test func instanceBeginsToFail() async throws {
+    @Test("An instance that begins to fail is ejected, and clients notice nothing")
+    func instanceBeginsToFail() async throws {
         let control = InstanceControl()
         try await withGateway(
             instances: [control.script, ScriptedService.echo],
@@ -76,7 +80,7 @@ import Testing
             #expect(try await fixture.load(100) == [200: 100])
             let before = services[0].requests.count
             control.setStatus("503 Service Unavailable")
-            // Those it refused before it was ejected were asked for again at the other.
+            // Requests that it refused before its ejection were retried at the other instance.
             #expect(try await fixture.load(100) == [200: 100])
             #expect((1...20).contains(services[0].requests.count - before))
             let sent = services.map(\.requests.count).reduce(0, +)
@@ -84,7 +88,8 @@ import Testing
         }
     }
 
-    @Test func nonIdempotentRequest() async throws {
+    @Test("A POST that failed is not retried, and the instance is ejected")
+    func nonIdempotentRequest() async throws {
         try await withGateway(
             instances: [ScriptedService.unavailable, ScriptedService.echo],
             settings: GatewayConfiguration.withoutRecovery
@@ -102,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func allInstancesFail() async throws {
+    @Test("When all instances fail, they all stay in use, with few retries")
+    func allInstancesFail() async throws {
         try await withGateway(instances: [ScriptedService.unavailable, ScriptedService.unavailable]) {
             fixture,
             services async throws in
@@ -112,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func hangingInstance() async throws {
+    @Test("A hanging instance costs few requests")
+    func hangingInstance() async throws {
         try await withGateway(
             instances: [ScriptedService.unresponsive, ScriptedService.echo],
             settings: { configuration in
@@ -126,20 +133,22 @@ import Testing
         }
     }
 
-    @Test func vanishedInstance() async throws {
+    @Test("A check that gets no response frees the requests that wait for the instance")
+    func vanishedInstance() async throws {
         try await withGateway(
             instances: [ScriptedService.unresponsive, ScriptedService.echo],
             settings: { $0.headerTimeout = .milliseconds(200) }
         ) { fixture, services async throws in
             async let statuses = fixture.load(20, concurrency: 2)
             try await eventually { services[0].requests.contains { $0.target == "/conversations" } }
-            // Not earlier, else it may be passed over before anybody has asked it.
+            // Set only now, because the instance must have received a request before it is ejected.
             try await fixture.reconfigure { $0.healthInterval = .milliseconds(50) }
             #expect(try await statuses == [200: 20])
         }
     }
 
-    @Test func allInstancesDown() async throws {
+    @Test("When all circuits are open, requests are a 503 with Retry-After")
+    func allInstancesDown() async throws {
         try await withGateway(
             instances: [ScriptedService.unresponsive],
             settings: { configuration in
@@ -161,7 +170,8 @@ import Testing
         }
     }
 
-    @Test func circuitCloses() async throws {
+    @Test("A circuit closes once the instance responds again")
+    func circuitCloses() async throws {
         let isDown = Mutex(true)
         try await withGateway(
             instances: [

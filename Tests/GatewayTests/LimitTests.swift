@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-/// What is too much or too slow is refused with a written answer, and the gateway goes on.
-@Suite struct LimitTests {
-    /// Sends as much of `pieces` as is taken, then reads the answer.
+/// Requests that are too large or too slow are refused with a response, and the gateway keeps working.
+@Suite("Limits of requests") struct LimitTests {
+    /// Sends as much of `pieces` as the gateway reads, then reads the response.
     private func response(_ fixture: GatewayFixture, to pieces: [String]) async throws -> RawMessage {
         try await fixture.connect { connection in
             for piece in pieces {
@@ -15,7 +15,8 @@ import Testing
         }
     }
 
-    @Test func headerLimits() async throws {
+    @Test("Too many or too long header fields are a 431")
+    func headerLimits() async throws {
         try await withGateway { fixture in
             let start = "GET /conversations HTTP/1.1\r\nhost: a\r\n"
             let many = (0..<10_000).map { "x-\($0): 1\r\n" }.joined()
@@ -32,7 +33,8 @@ import Testing
         }
     }
 
-    @Test func targetTooLong() async throws {
+    @Test("A target that is too long is a 414")
+    func targetTooLong() async throws {
         try await withGateway { fixture in
             let response = try await fixture.get("/conversations?q=\(String(repeating: "a", count: 17_000))")
             #expect(response.status == 414)
@@ -42,7 +44,8 @@ import Testing
         }
     }
 
-    @Test func declaredBodyTooLarge() async throws {
+    @Test("A declared length over the limit is a 413 before the body is read")
+    func declaredBodyTooLarge() async throws {
         try await withGateway(settings: { configuration in
             configuration.bodyLimit = 100_000
         }) { fixture in
@@ -57,7 +60,8 @@ import Testing
         }
     }
 
-    @Test func streamedBodyTooLarge() async throws {
+    @Test("A chunked body over the limit is a 413")
+    func streamedBodyTooLarge() async throws {
         try await withGateway(settings: { configuration in
             configuration.bodyLimit = 100_000
         }) { fixture in
@@ -65,12 +69,13 @@ import Testing
             let chunk = "4000\r\n\(String(repeating: "x", count: 0x4000))\r\n"
             let response = try await response(fixture, to: [head] + Array(repeating: chunk, count: 40))
             #expect(response.status == 413)
-            // Its connection to the service broke off, so the service never saw a whole request.
+            // The connection to the service broke off, so the service never received a whole request.
             #expect(fixture.service.requests.isEmpty)
         }
     }
 
-    @Test func chunkExtensions() async throws {
+    @Test("Too many chunk extensions are a 400")
+    func chunkExtensions() async throws {
         try await withGateway { fixture in
             let head = fixture.signed("POST /conversations/create", fields: "transfer-encoding: chunked\r\n")
             let chunk = "1;\(String(repeating: "e", count: 16_000))\r\nx\r\n"
@@ -80,7 +85,8 @@ import Testing
         }
     }
 
-    @Test func slowHead() async throws {
+    @Test("A head that takes too long is a 408")
+    func slowHead() async throws {
         try await withGateway(settings: { configuration in
             configuration.headerTimeout = .milliseconds(200)
         }) { fixture in
@@ -90,7 +96,7 @@ import Testing
                 #expect(response.status == 408)
                 #expect(try await connection.rest() == "")
             }
-            // Having been answered before gives no more time than the first request has.
+            // A later request on the connection has no more time than the first.
             try await fixture.connect { connection in
                 try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.message()?.status == 200)
@@ -100,10 +106,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ["GET /conversations", "GE"], ["GET /conversations", "GET /conversations HTTP/1.1\r\nhost: a\r\n"],
-        ["POST /conversations/create", "P"], ["GET /nowhere", "G"],
-    ])
+    @Test(
+        "A pipelined request that stays incomplete is a 408",
+        arguments: [
+            ["GET /conversations", "GE"], ["GET /conversations", "GET /conversations HTTP/1.1\r\nhost: a\r\n"],
+            ["POST /conversations/create", "P"], ["GET /nowhere", "G"],
+        ]
+    )
     func partialNextRequest(requests: [String]) async throws {
         try await withGateway(settings: { configuration in
             configuration.headerTimeout = .milliseconds(200)
@@ -111,7 +120,7 @@ import Testing
             try await fixture.connect { connection in
                 let isPost = requests[0].hasPrefix("POST")
                 let fields = isPost ? "content-length: 3\r\n" : ""
-                // Both are in one packet, so the second has begun before the first was answered.
+                // Both are in one packet, so the second begins before the first has its response.
                 let first = fixture.signed(requests[0], fields: fields, body: isPost ? "abc" : "")
                 try await connection.send(first + requests[1])
                 #expect(try await connection.message()?.status == (requests[0].contains("nowhere") ? 404 : 200))
@@ -121,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func keepAlive() async throws {
+    @Test("A connection may be idle for longer than a head may take")
+    func keepAlive() async throws {
         try await withGateway(settings: { configuration in
             configuration.headerTimeout = .milliseconds(100)
         }) { fixture in
@@ -137,12 +147,13 @@ import Testing
         }
     }
 
-    @Test func idleConnection() async throws {
+    @Test("An idle connection is closed")
+    func idleConnection() async throws {
         try await withGateway { fixture in
             try await fixture.connect { connection in
                 try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.message()?.status == 200)
-                // Not earlier, else whoever is held up before it asks is closed already.
+                // Set only now, because a slow machine may need longer to send its first request.
                 try await fixture.reconfigure { $0.idleTimeout = .milliseconds(700) }
                 #expect(try await connection.rest() == "")
             }
@@ -152,7 +163,8 @@ import Testing
         }
     }
 
-    @Test func stalledBody() async throws {
+    @Test("A body that stalls is a 408")
+    func stalledBody() async throws {
         try await withGateway(settings: { configuration in
             configuration.bodyTimeout = .milliseconds(200)
         }) { fixture async throws in
@@ -161,7 +173,8 @@ import Testing
         }
     }
 
-    @Test func slowBody() async throws {
+    @Test("A body below the minimum rate is a 408")
+    func slowBody() async throws {
         try await withGateway(settings: { configuration in
             configuration.bodyTimeout = .milliseconds(200)
             configuration.bodyMinRate = 1_000
@@ -169,7 +182,7 @@ import Testing
             let request = fixture.signed("POST /conversations/create", fields: "content-length: 1000\r\n")
             try await fixture.connect { connection in
                 try await connection.send(request)
-                // A byte every 20 ms never lets the idle limit pass, but is far below the floor.
+                // A byte every 20 ms never reaches the idle timeout, but is far below the minimum rate.
                 let channel = connection.channel
                 let trickle = channel.eventLoop.scheduleRepeatedTask(
                     initialDelay: .milliseconds(20),
@@ -184,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("Bytes sent early buy no time for the rest of a body")
+    @Test("Bytes that are sent early give the rest of a body no extra time")
     func earlyBytes() async throws {
         try await withGateway(settings: { configuration in
             configuration.bodyTimeout = .milliseconds(500)
@@ -194,7 +207,7 @@ import Testing
             let fields = "content-length: 100500\r\n"
             try await fixture.connect { connection in
                 try await connection.send(fixture.signed("POST /conversations/create", fields: fields, body: early))
-                // At a byte every 20 ms the body would be whole after 10 s, and 100 s were earned by what came at once.
+                // At this rate the body would be complete after 10 s, and its early bytes would allow 100 s.
                 let channel = connection.channel
                 let trickle = channel.eventLoop.scheduleRepeatedTask(
                     initialDelay: .milliseconds(20),
@@ -209,7 +222,8 @@ import Testing
         }
     }
 
-    @Test func responseTimeout504() async throws {
+    @Test("A service that does not respond in time is a 504")
+    func responseTimeout504() async throws {
         try await withGateway(
             settings: { configuration in
                 configuration.responseTimeout = .milliseconds(200)
@@ -224,10 +238,11 @@ import Testing
         }
     }
 
-    @Test func serviceDown() async throws {
+    @Test("A service that is down is a 503 with Retry-After")
+    func serviceDown() async throws {
         try await withGateway(settings: { configuration in
-            // Nothing listens on the discard port.
-            configuration.services = try UpstreamService.known.map { name, prefixes, _ in
+            // No process listens on the discard port.
+            configuration.services = try UpstreamService.suite.map { name, prefixes, _ in
                 try UpstreamService(name: name, prefixes: prefixes, urls: ["http://127.0.0.1:9"])
             }
         }) { fixture in
@@ -238,7 +253,7 @@ import Testing
         }
     }
 
-    @Test("A connection beyond the limit gets 503 where every other is busy")
+    @Test("A connection beyond the limit gets a 503 if all others are busy")
     func connectionsBeyondLimit() async throws {
         try await withGateway(
             settings: { $0.connectionLimit = 1 },
@@ -262,7 +277,8 @@ import Testing
         }
     }
 
-    @Test func upstreamLimit() async throws {
+    @Test("A request beyond the connections to a service is a 503")
+    func upstreamLimit() async throws {
         try await withGateway(
             settings: { configuration in
                 configuration.upstreamConnectionLimit = 1

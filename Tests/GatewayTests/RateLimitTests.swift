@@ -4,12 +4,13 @@ import Wire
 
 @testable import GatewayServer
 
-@Suite struct RateLimitTests {
-    @Test func limitPerUser() async throws {
+@Suite("Rate limits") struct RateLimitTests {
+    @Test("A user has a burst and a rate, and another user is not affected")
+    func limitPerUser() async throws {
         try await withGateway(settings: { $0.userRate = 1 }) { fixture in
             let began = ContinuousClock.now
             let statuses = try await fixture.load(60)
-            // Ten at once, and one a second after that.
+            // A burst of ten, and then one request a second.
             let most = 11 + Int((ContinuousClock.now - began) / .seconds(1))
             let admitted = statuses[200] ?? 0
             #expect((10...most).contains(admitted))
@@ -21,7 +22,8 @@ import Wire
         }
     }
 
-    @Test func rateLimitFields() async throws {
+    @Test("Responses show the limit that applies and its remainder")
+    func rateLimitFields() async throws {
         try await withGateway(settings: { configuration in
             configuration.userRate = 100
             configuration.addressRate = 500
@@ -35,10 +37,11 @@ import Wire
         }
     }
 
-    @Test func retryAfter() async throws {
+    @Test("A request over the limit is a 429 with Retry-After, and the connection stays open")
+    func retryAfter() async throws {
         try await withGateway(settings: { $0.userRate = 1 }) { fixture in
             try await fixture.connect { connection in
-                // More than are let in at once; whatever the machine's speed, the last of them is one too many.
+                // Far more than the burst, so the last ones are over the limit on any machine.
                 try await connection.send(String(repeating: fixture.signed("GET /conversations"), count: 200))
                 var responses: [RawMessage] = []
                 for _ in 0..<200 { responses.append(try #require(try await connection.message())) }
@@ -49,7 +52,7 @@ import Wire
                 #expect(response["retry-after"] == ["1"])
                 #expect(response["ratelimit-policy"] == [#""user";q=10;w=10"#])
                 #expect(response["ratelimit"] == [#""user";r=0;t=10"#])
-                // The connection is as good as before.
+                // The connection stays usable.
                 #expect(response["connection"].isEmpty)
                 try await connection.send("GET /health HTTP/1.1\r\nhost: a\r\n\r\n")
                 #expect(try await connection.message()?.status == 200)
@@ -57,8 +60,9 @@ import Wire
         }
     }
 
-    @Test func badCredentialFlood() async throws {
-        // Without keys a credential that is looked at is a 503.
+    @Test("The address limit applies before a credential is verified")
+    func badCredentialFlood() async throws {
+        // Without keys, a credential that is verified is a 503.
         try await withGateway(isLoaded: false, settings: { $0.addressRate = 1 }) { fixture in
             let began = ContinuousClock.now
             let statuses = try await fixture.load(60)
@@ -68,7 +72,8 @@ import Wire
         }
     }
 
-    @Test func registrationLimit() async throws {
+    @Test("Registrations have a limit per address and minute")
+    func registrationLimit() async throws {
         let document =
             GatewayFixture.document + "\n  /auth/anonymous: {post: {security: []}}\n"
             + "  /auth/register: {post: {security: []}}\n"
@@ -90,16 +95,19 @@ import Wire
         }
     }
 
-    @Test func noLimit() async throws {
+    @Test("A rate of 0 is no limit")
+    func noLimit() async throws {
         try await withGateway(settings: { configuration in
             (configuration.userRate, configuration.addressRate, configuration.registerRate) = (0, 0, 0)
         }) { fixture in
             let response = try await fixture.get("/conversations")
-            #expect(response["ratelimit"].isEmpty && response["ratelimit-policy"].isEmpty)
+            #expect(response["ratelimit"].isEmpty)
+            #expect(response["ratelimit-policy"].isEmpty)
         }
     }
 
-    @Test func sharedLimit() async throws {
+    @Test("Event loops share the limit of a user")
+    func sharedLimit() async throws {
         try await withGateway(settings: { configuration in
             configuration.userRate = 2
             configuration.eventLoops = 2

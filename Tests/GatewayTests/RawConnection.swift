@@ -3,7 +3,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A TCP connection, in bytes; used by one task.
+/// A TCP connection that sends and reads raw bytes; used by one task.
 final class RawConnection {
     let channel: any Channel
     private let reader: RawReader
@@ -22,7 +22,7 @@ final class RawConnection {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Ends the sending half.
+    /// Closes the sending half.
     func finishSending() {
         channel.close(mode: .output, promise: nil)
     }
@@ -44,18 +44,18 @@ final class RawConnection {
         return true
     }
 
-    /// All that comes until the end.
+    /// Everything until the end.
     func rest() async throws -> String {
         while try await more() {}
         return buffered.readString(length: buffered.readableBytes) ?? ""
     }
 
-    /// The certificate that the other side has shown, in DER.
+    /// The other side's certificate, in DER.
     func certificate() async throws -> [UInt8]? {
         try await channel.nioSSL_peerCertificate().map { try? $0?.toDERBytes() }.get()
     }
 
-    /// The next `count` bytes.
+    /// The next `count` bytes as text.
     func text(_ count: Int) async throws -> String {
         String(decoding: try await bytes(count), as: UTF8.self)
     }
@@ -119,7 +119,7 @@ final class RawConnection {
     }
 }
 
-/// What clients encrypt with, made once for all tests: making it takes long.
+/// The clients' TLS contexts, made once for all tests, because making one is slow.
 private enum ClientTLS {
     private struct Key: Hashable {
         let protocols: [String]
@@ -146,13 +146,12 @@ private enum ClientTLS {
 }
 
 extension RawConnection {
-    /// A connection that is open until it is closed; it is used once it is where it stays.
+    /// A channel that is open until it is closed; a task that uses it makes the connection.
     struct Opened: Sendable {
         let channel: any Channel
         private let reader: RawReader
 
-        /// Connects; over TLS, if protocols are named that it may be for; from another address of the loopback network,
-        /// if one is named.
+        /// Connects, optionally from another address of the loopback network, and over TLS if ALPN protocols are given.
         init(
             port: Int,
             from address: String? = nil,
@@ -180,14 +179,14 @@ extension RawConnection {
                 .connect(host: "127.0.0.1", port: port)
                 .get()
             self.reader = reader
-            // The handshake wants an answer before anybody asks for one.
+            // The TLS handshake must read before the first call to read.
             if tls != nil { channel.read() }
         }
 
         func connection() -> RawConnection { RawConnection(channel: channel, reader: reader) }
     }
 
-    /// Connects for the time of `body`; over TLS, if protocols are named that it may be for.
+    /// Connects while `body` runs, over TLS if ALPN protocols are given.
     static func open<Value>(
         port: Int,
         from address: String? = nil,

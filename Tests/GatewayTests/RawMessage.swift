@@ -1,6 +1,6 @@
 import Foundation
 
-/// One HTTP message as it stood on the wire, read without mercy for either side.
+/// One HTTP message as it was on the wire, parsed without corrections.
 struct RawMessage: Sendable {
     var startLine: String
     var fields: [(name: String, value: String)]
@@ -22,7 +22,7 @@ struct RawMessage: Sendable {
         return (try? JSONDecoder().decode(Problem.self, from: Data(body)))?.code
     }
 
-    /// A message as text, as the echoing service writes what it got into its answer's body.
+    /// Parses a message from text, such as the request in the body of an echoing service's response.
     init(parsing text: String) {
         let parts = text.components(separatedBy: "\r\n\r\n")
         let lines = parts[0].components(separatedBy: "\r\n")

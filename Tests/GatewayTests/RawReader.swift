@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Hands over what a connection brings, a piece each time one is asked for; reads nothing unasked.
+/// Reads from a connection only on request, one piece at a time.
 final class RawReader: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -8,12 +8,12 @@ final class RawReader: ChannelInboundHandler, Sendable {
         var context: ChannelHandlerContext?
         var pieces = CircularBuffer<ByteBuffer>()
         var waiting: EventLoopPromise<ByteBuffer?>?
-        /// Ends the waiting.
+        /// Fails the waiting read.
         var timer: Scheduled<Void>?
         var hasEnded = false
     }
 
-    /// Longer than any test takes: nothing comes any more, and the test is to say so rather than wait for ever.
+    /// Longer than any test takes, so that a test fails rather than waits forever.
     private static let timeout = TimeAmount.minutes(2)
 
     private let state: NIOLoopBoundBox<State>
@@ -22,7 +22,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
         state = .makeBoxSendingValue(State(), eventLoop: eventLoop)
     }
 
-    /// The next piece, nil at the end; on the channel's loop.
+    /// The next piece, nil at the end; called on the channel's event loop.
     func next(on eventLoop: any EventLoop) -> EventLoopFuture<ByteBuffer?> {
         if let piece = state.value.pieces.popFirst() { return eventLoop.makeSucceededFuture(piece) }
         if state.value.hasEnded { return eventLoop.makeSucceededFuture(nil) }
@@ -36,7 +36,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
         return promise.futureResult
     }
 
-    /// Gives who waits what he waits for; false where nobody does.
+    /// Completes the waiting read; returns false if there is none.
     private func deliver(_ piece: ByteBuffer?) -> Bool {
         guard let waiting = state.value.waiting else { return false }
         state.value.waiting = nil
@@ -55,7 +55,7 @@ final class RawReader: ChannelInboundHandler, Sendable {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // Somebody may have asked before there was a connection to ask.
+        // A read may have been requested before the channel was active.
         if state.value.waiting != nil { context.read() }
     }
 

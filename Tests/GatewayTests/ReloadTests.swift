@@ -5,9 +5,9 @@ import Testing
 
 @testable import GatewayServer
 
-/// SIGHUP: settings are read anew, and taken up or refused as a whole.
-@Suite struct ReloadTests {
-    /// What a settings file says, as the test rewrites it.
+/// SIGHUP: settings are read again, and applied or refused as a whole.
+@Suite("Reloading settings") struct ReloadTests {
+    /// The settings file, which a test rewrites.
     private final class SettingsFile: Sendable {
         private let lines: Mutex<[String: String]>
 
@@ -26,7 +26,8 @@ import Testing
         await ReloadOnSIGHUP([fixture.gateway], logger: logger) { file.read() }.reload()
     }
 
-    @Test func instancesAndLimits() async throws {
+    @Test("New instances and limits apply after a reload")
+    func instancesAndLimits() async throws {
         try await withGateway(instances: [ScriptedService.echo, ScriptedService.echo]) { fixture, services in
             let file = SettingsFile([
                 "AUTH_URL": "http://127.0.0.1:\(services[1].port)",
@@ -38,17 +39,21 @@ import Testing
             #expect(response["ratelimit-policy"] == [#""user";q=70;w=10"#])
             #expect(try await fixture.load(9) == [200: 9])
             #expect(services.map(\.requests.count) == [0, 10])
-            // Ten are counted, whatever the limit was called before.
+            // The ten requests still count after the limit has changed.
             file.set("RATE_USER", "1")
             await reload(fixture, file)
             #expect(try await fixture.get("/conversations")["ratelimit-policy"] == [#""user";q=10;w=10"#])
         }
     }
 
-    @Test(arguments: [
-        ("CONVERSATIONS_URL", "not a url"), ("CONVERSATIONS_URL", "https://127.0.0.1:1/path"), ("RATE_USER", "many"),
-        ("BODY_MIN_RATE", "0"),
-    ])
+    @Test(
+        "A reload with an invalid setting changes nothing",
+        arguments: [
+            ("CONVERSATIONS_URL", "not a url"), ("CONVERSATIONS_URL", "https://127.0.0.1:1/path"),
+            ("RATE_USER", "many"),
+            ("BODY_MIN_RATE", "0"),
+        ]
+    )
     func invalidSetting(name: String, value: String) async throws {
         try await withGateway(instances: [ScriptedService.echo]) { fixture, services async throws in
             let file = SettingsFile([

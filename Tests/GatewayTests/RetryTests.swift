@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-/// A kept connection may have been closed by the service just as it is used again.
-@Suite struct RetryTests {
-    /// Answers the first request of its first connection, and closes that one when the second has come.
+/// A service may close an idle connection just as the gateway uses it again.
+@Suite("Retries") struct RetryTests {
+    /// Responds to the first request of the first connection, and closes that connection on the second request.
     private static func stale() -> ScriptedService.Script {
         let first = Mutex(true)
         return { connection, service in
@@ -24,7 +24,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["GET /conversations", "DELETE /conversations/x"])
+    @Test(
+        "An idempotent request on a stale connection is retried with the same request id",
+        arguments: ["GET /conversations", "DELETE /conversations/x"]
+    )
     func retriesIdempotent(line: String) async throws {
         try await withGateway(script: Self.stale()) { fixture in
             #expect(try await fixture.get("/conversations").status == 200)
@@ -36,7 +39,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [("POST /conversations/create", ""), ("PUT /conversations/x/meta", "{}")])
+    @Test(
+        "A request that is not idempotent or has a body is not retried",
+        arguments: [("POST /conversations/create", ""), ("PUT /conversations/x/meta", "{}")]
+    )
     func noRetryOfOthers(line: String, body: String) async throws {
         try await withGateway(script: Self.stale()) { fixture in
             #expect(try await fixture.get("/conversations").status == 200)
@@ -47,7 +53,8 @@ import Testing
         }
     }
 
-    @Test func brokenFreshConnection() async throws {
+    @Test("A request on a new connection is not retried")
+    func brokenFreshConnection() async throws {
         try await withGateway(script: { connection, service in
             service.record(try #require(try await connection.message()))
             try await connection.close()
@@ -57,7 +64,8 @@ import Testing
         }
     }
 
-    @Test func noRetryAfterResponseBegan() async throws {
+    @Test("A request whose response has begun is not retried")
+    func noRetryAfterResponseBegan() async throws {
         let count = Mutex(0)
         try await withGateway(script: { connection, service in
             while let request = try await connection.message() {
@@ -80,7 +88,8 @@ import Testing
         }
     }
 
-    @Test func instanceDown() async throws {
+    @Test("A request to an instance that is down goes to another")
+    func instanceDown() async throws {
         try await withGateway(settings: { configuration in
             configuration.services = try configuration.services.map { service in
                 try UpstreamService(
@@ -94,7 +103,8 @@ import Testing
         }
     }
 
-    @Test func roundRobin() async throws {
+    @Test("Requests go to the instances in turn")
+    func roundRobin() async throws {
         try await withGateway(settings: { configuration in
             configuration.services = try configuration.services.map { service in
                 let url = service.instances[0].url

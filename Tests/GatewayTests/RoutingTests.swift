@@ -2,8 +2,8 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct RoutingTests {
-    /// Spellings of paths that are for services only; all with a good credential.
+@Suite("Routing") struct RoutingTests {
+    /// Spellings of internal and other unrouted paths, all requested with a valid credential.
     private static let inner = [
         "/internal", "/internal/", "/internal/revocations", "/INTERNAL/revocations", "/Internal/revocations",
         "/%69nternal/revocations", "/%69%6e%74%65%72%6e%61%6c/revocations", "//internal/revocations",
@@ -19,7 +19,8 @@ import Testing
         "/.well-known/../internal/x", "/%ef%bc%8finternal/x", "/%c0%afinternal", "/",
     ]
 
-    @Test func internalRoutes() async throws {
+    @Test("No spelling of an internal path reaches a service")
+    func internalRoutes() async throws {
         try await withGateway { fixture in
             for path in Self.inner {
                 let response = try await fixture.get(path)
@@ -30,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func escapedSlash() async throws {
+    @Test("An escaped slash in a path is forwarded unchanged")
+    func escapedSlash() async throws {
         try await withGateway { fixture in
             let path = "/conversations/a%2Fb/members/..%2Fx%3F%23%C3%A9"
             let response = try await fixture.perform(fixture.signed("PUT \(path)", fields: "content-length: 0\r\n"))
@@ -38,33 +40,38 @@ import Testing
         }
     }
 
-    @Test func literalBeforeParameter() async throws {
+    @Test("A literal segment takes precedence over a parameter")
+    func literalBeforeParameter() async throws {
         try await withGateway { fixture async throws in
             #expect(try await fixture.get("/conversations/create").status == 405)
             #expect(try await fixture.get("/conversations/created").status == 200)
         }
     }
 
-    @Test func longestPrefix() async throws {
+    @Test("The longest prefix decides which service a path belongs to")
+    func longestPrefix() async throws {
         try await withGateway { fixture async throws in
             #expect(try await fixture.get("/media/conversations/k").status == 200)
-            // Described, but of no service.
+            // Described, but no service has the prefix.
             #expect(try await fixture.get("/unserved").status == 404)
         }
     }
 
-    @Test(arguments: [
-        ("GET /nowhere", 404, "not_found"),
-        ("POST /nowhere", 404, "not_found"),
-        ("GET /auth", 404, "not_found"),
-        ("GET /auth/login", 405, "method_not_allowed"),
-        ("POST /auth/me", 405, "method_not_allowed"),
-        ("TRACE /auth/me", 405, "method_not_allowed"),
-        ("PROPFIND /auth/me", 405, "method_not_allowed"),
-        ("TRACE /nowhere", 404, "not_found"),
-        ("GET /auth/me", 403, "authentication_required"),
-        ("DELETE /conversations/x", 403, "authentication_required"),
-    ])
+    @Test(
+        "A missing route or method is reported before a missing credential",
+        arguments: [
+            ("GET /nowhere", 404, "not_found"),
+            ("POST /nowhere", 404, "not_found"),
+            ("GET /auth", 404, "not_found"),
+            ("GET /auth/login", 405, "method_not_allowed"),
+            ("POST /auth/me", 405, "method_not_allowed"),
+            ("TRACE /auth/me", 405, "method_not_allowed"),
+            ("PROPFIND /auth/me", 405, "method_not_allowed"),
+            ("TRACE /nowhere", 404, "not_found"),
+            ("GET /auth/me", 403, "authentication_required"),
+            ("DELETE /conversations/x", 403, "authentication_required"),
+        ]
+    )
     func notFoundBeforeCredential(line: String, status: Int, code: String) async throws {
         try await withGateway { fixture in
             let response = try await fixture.perform("\(line) HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
@@ -75,7 +82,8 @@ import Testing
         }
     }
 
-    @Test func errorKeepsConnection() async throws {
+    @Test("An error leaves the connection usable")
+    func errorKeepsConnection() async throws {
         try await withGateway { fixture in
             try await fixture.connect { connection in
                 try await connection.send(
@@ -88,9 +96,10 @@ import Testing
         }
     }
 
-    @Test func embeddedRoutes() throws {
+    @Test("Every route of the OpenAPI document has a service, and these need no credential")
+    func embeddedRoutes() throws {
         let document = try OpenAPIDocument.embedded()
-        let services = try UpstreamService.known.map { name, prefixes, url in
+        let services = try UpstreamService.suite.map { name, prefixes, url in
             try UpstreamService(name: name, prefixes: prefixes, urls: [url])
         }
         let table = RouteTable(document: document, services: services)
@@ -101,7 +110,7 @@ import Testing
         )
         #expect(pushed.isSuperset(of: ["devices", "notification-settings", "push", "subscriptions", "topics"]))
         let open = table.routes.filter { !$0.open.isEmpty }.map(\.template)
-        // The open routes of api.md, as far as they are there.
+        // The routes without security in docs/openapi.yaml.
         let expected = [
             "/auth/register", "/auth/anonymous", "/auth/login", "/auth/login/mfa", "/auth/login/passkey",
             "/auth/login/passkey/options", "/auth/refresh", "/auth/password/forgot", "/auth/password/reset",
@@ -114,7 +123,7 @@ import Testing
             "/networks/{network}/client-metadata.json", "/webhooks/{network}",
             // Instagram fetches the files of posts; the token is signed.
             "/feed/media/{token}",
-            // What tus is spoken here: asked by OPTIONS.
+            // The tus routes are open for OPTIONS.
             "/photos/uploads/tus", "/photos/uploads/tus/{id}",
         ]
         #expect(Set(open.filter { !$0.hasPrefix("/.well-known/") }) == Set(expected))

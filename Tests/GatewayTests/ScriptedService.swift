@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A service that does with each connection what its script says, however rude.
+/// A service that does with each connection what its script says, valid HTTP or not.
 final class ScriptedService: Sendable {
     typealias Script = @Sendable (RawConnection, ScriptedService) async throws -> Void
 
@@ -13,10 +13,10 @@ final class ScriptedService: Sendable {
     private let address = Mutex(0)
 
     var port: Int { address.withLock { $0 } }
-    /// The requests that came, in their order.
+    /// The received requests, in order.
     var requests: [RawMessage] { receivedRequests.withLock { $0 } }
     var connections: Int { opened.withLock { $0 } }
-    /// What a script said it had read.
+    /// The number of bytes that scripts have reported.
     var received: Int { bytesRead.withLock { $0 } }
 
     func record(_ message: RawMessage) {
@@ -56,7 +56,7 @@ final class ScriptedService: Sendable {
     private func execute(_ script: @escaping Script, on channel: any Channel, reader: RawReader) {
         opened.withLock { $0 += 1 }
         let task = Task {
-            // What a script throws is a connection that ended under it, which the tests bring about on purpose.
+            // A script throws when its connection ends, which tests cause on purpose.
             defer { channel.close(promise: nil) }
             try await script(RawConnection(channel: channel, reader: reader), self)
         }
@@ -72,7 +72,7 @@ final class ScriptedService: Sendable {
         }
     }
 
-    /// Answers every request with 200 and, as its body, the request as it came.
+    /// Responds to every request with 200 and the request itself as the body.
     static let echo: Script = { connection, service in
         while let request = try await connection.message() {
             service.record(request)

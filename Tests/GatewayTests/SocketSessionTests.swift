@@ -4,11 +4,12 @@ import Testing
 
 @testable import GatewayServer
 
-/// Engine.IO sessions live at one instance; whatever names one goes there, and nowhere else.
-@Suite struct SocketSessionTests {
-    // MARK: The way
+/// An Engine.IO session lives at one instance, and its requests go only there.
+@Suite("Socket sessions") struct SocketSessionTests {
+    // MARK: Affinity
 
-    @Test func sessionAffinity() async throws {
+    @Test("A session's requests go to its instance")
+    func sessionAffinity() async throws {
         let echo = ScriptedService.echo
         try await withGateway(instances: [echo, echo, echo]) { fixture, services async throws in
             for service in services {
@@ -25,8 +26,9 @@ import Testing
         }
     }
 
-    /// Even a second gateway knows, which has never heard of the session.
-    @Test func sessionTag() throws {
+    /// A gateway needs no state, so another gateway can route the session too.
+    @Test("The session id names the instance")
+    func sessionTag() throws {
         #expect(SessionID.tag(in: "/socket.io/?EIO=4&sid=abcdef-rest") == "abcdef")
         #expect(SessionID.tag(in: "/socket.io/?sid=abcdef-rest&sid=other-and-more") == "abcdef")
         #expect(SessionID.tag(in: "/socket.io/?EIO=4&transport=polling") == nil)
@@ -37,7 +39,8 @@ import Testing
         for id in ["", "abcde", "abcdef"] { #expect(SessionID.tag(in: "/socket.io/?sid=\(id)") == "") }
     }
 
-    @Test func clientCannotChooseInstance() async throws {
+    @Test("A client cannot set the instance field")
+    func clientCannotChooseInstance() async throws {
         try await withGateway { fixture in
             let tag = try EngineIOSession.tag(of: fixture.service)
             let forwarded = fixture.forwarded(
@@ -47,7 +50,8 @@ import Testing
         }
     }
 
-    @Test func unknownSession() async throws {
+    @Test("An unknown session gets the error of Engine.IO")
+    func unknownSession() async throws {
         try await withGateway { fixture in
             for session in ["AAAAAAAAAAAAAAAAAAAA", "", "short", "%41%42CDEFG", "......", "../../etc"] {
                 for request in EngineIOSession.requests(of: session) {
@@ -57,7 +61,7 @@ import Testing
                     #expect(response.status == 400)
                     #expect(response.text == #"{"code":1,"message":"Session ID unknown"}"#)
                     #expect(response["content-type"] == ["application/json"])
-                    // A page must be able to read it, to begin anew.
+                    // The browser must be able to read the error to start a new session.
                     #expect(response["access-control-allow-origin"] == ["*"])
                 }
             }
@@ -65,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func affinityOverHTTP2() async throws {
+    @Test("A session's requests over HTTP/2 go to its instance")
+    func affinityOverHTTP2() async throws {
         try await withTLSGateway { fixture in
             let tag = try EngineIOSession.tag(of: fixture.service)
             try await HTTP2Client.open(fixture) { client in
@@ -82,9 +87,10 @@ import Testing
         }
     }
 
-    // MARK: No other instance
+    // MARK: Unavailable instances
 
-    @Test func instanceDown() async throws {
+    @Test("A session whose instance is down gets a 503, and a new session gets another instance")
+    func instanceDown() async throws {
         let down = "http://127.0.0.1:9"
         try await withGateway(settings: { configuration in
             let urls = configuration.services[1].instances.map(\.url) + [down]
@@ -95,7 +101,7 @@ import Testing
             )
         }) { fixture in
             let tag = try UpstreamInstance(url: down).tag
-            // The circuit opens in between, which makes no difference to be seen.
+            // The circuit opens meanwhile, and the response stays the same.
             for _ in 0..<4 {
                 for request in EngineIOSession.requests(of: tag + "abcdefg") {
                     let response = try await fixture.perform(request)
@@ -104,23 +110,26 @@ import Testing
                 }
             }
             #expect(fixture.service.requests.isEmpty)
-            // Who has no session yet gets one from the other.
+            // A client without a session gets one from the other instance.
             let first = try await fixture.perform("GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nhost: a\r\n\r\n")
             #expect(first.status == 200)
         }
     }
 
-    /// A poll asked for twice ends its session; so does one that another instance answers.
-    @Test(arguments: ["", "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"])
+    /// A repeated poll would end the session, and so would a response of another instance.
+    @Test(
+        "A failed poll is not retried",
+        arguments: ["", "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n"]
+    )
     func pollsAreNotRetried(_ response: String) async throws {
-        let rude: ScriptedService.Script = { connection, service in
+        let failing: ScriptedService.Script = { connection, service in
             while let request = try await connection.message() {
                 service.record(request)
                 if response.isEmpty { return }
                 try await connection.send(response)
             }
         }
-        try await withGateway(instances: [rude, ScriptedService.echo]) { fixture, services async throws in
+        try await withGateway(instances: [failing, ScriptedService.echo]) { fixture, services async throws in
             let tag = try EngineIOSession.tag(of: services[0])
             let request = try #require(EngineIOSession.requests(of: tag + "abcdefg").first)
             #expect(try await fixture.perform(request).status == (response.isEmpty ? 502 : 503))
@@ -128,8 +137,8 @@ import Testing
         }
     }
 
-    /// One that is about to stop, or was ejected, still has its sessions.
-    @Test func ejectedInstanceKeepsSessions() async throws {
+    @Test("An instance that is draining or ejected keeps its sessions")
+    func ejectedInstanceKeepsSessions() async throws {
         let echo = ScriptedService.echo
         try await withGateway(instances: [echo, echo]) { fixture, services async throws in
             let tag = try EngineIOSession.tag(of: services[0])
@@ -141,8 +150,9 @@ import Testing
         }
     }
 
-    /// WebSockets are bounded by the connections of clients; they are no requests under way.
-    @Test func tunnelsDoNotUseRequestCapacity() async throws {
+    /// WebSockets are limited by the number of client connections, not by requests.
+    @Test("WebSockets leave connections to a service for requests")
+    func tunnelsDoNotUseRequestCapacity() async throws {
         let script: ScriptedService.Script = { connection, service in
             while let request = try await connection.message() {
                 service.record(request)
@@ -171,7 +181,8 @@ import Testing
         }
     }
 
-    @Test func pollRateLimit() async throws {
+    @Test("A session's polls are not limited, but count towards the rate")
+    func pollRateLimit() async throws {
         try await withGateway(settings: { $0.addressRate = 1 }) { fixture in
             let tag = try EngineIOSession.tag(of: fixture.service)
             let poll = try #require(EngineIOSession.requests(of: tag + "abcdefg").first)
@@ -183,19 +194,20 @@ import Testing
                     statuses.append(try #require(try await connection.message()).status)
                 }
                 #expect(statuses == Array(repeating: 200, count: 60))
-                // They count all the same: six of the ten that may come at once are gone.
+                // The polls count: six of the burst of ten are used.
                 for _ in 0..<10 {
                     try await connection.send(fixture.signed("GET /conversations"))
                     statuses.append(try #require(try await connection.message()).status)
                 }
             }
-            // Four are left, and one a second comes back.
+            // Four are left, and one more a second.
             let most = 5 + Int((ContinuousClock.now - began) / .seconds(1))
             #expect(statuses.dropFirst(60).count { $0 == 200 } <= most)
         }
     }
 
-    @Test func serviceHandlesCORS() async throws {
+    @Test("The service of socket.io handles CORS itself")
+    func serviceHandlesCORS() async throws {
         let cors =
             "access-control-allow-origin: http://b.c\r\naccess-control-allow-credentials: true\r\nvary: Origin\r\n"
         let script: ScriptedService.Script = { connection, service in
@@ -206,11 +218,11 @@ import Testing
         }
         try await withGateway(script: script) { fixture in
             let tag = try EngineIOSession.tag(of: fixture.service)
-            let asked =
+            let preflight =
                 "origin: http://b.c\r\naccess-control-request-method: POST\r\n"
                 + "access-control-request-headers: x-diuit-session-token\r\n\r\n"
             for request in [
-                "OPTIONS /socket.io/?EIO=4 HTTP/1.1\r\nhost: a\r\n" + asked,
+                "OPTIONS /socket.io/?EIO=4 HTTP/1.1\r\nhost: a\r\n" + preflight,
                 "GET /socket.io/?EIO=4&sid=\(tag)abcdef HTTP/1.1\r\nhost: a\r\norigin: http://b.c\r\n\r\n",
             ] {
                 let response = try await fixture.perform(request)
@@ -222,8 +234,8 @@ import Testing
             #expect(fixture.service.requests[0]["access-control-request-method"] == ["POST"])
             #expect(fixture.service.requests[0]["access-control-request-headers"] == ["x-diuit-session-token"])
 
-            // Everywhere else it is the gateway's to say.
-            let other = try await fixture.perform("OPTIONS /conversations HTTP/1.1\r\nhost: a\r\n" + asked)
+            // On all other routes the gateway handles CORS.
+            let other = try await fixture.perform("OPTIONS /conversations HTTP/1.1\r\nhost: a\r\n" + preflight)
             #expect(other["access-control-allow-origin"] == ["*"])
             #expect(fixture.service.requests.count == 2)
         }

@@ -6,7 +6,7 @@ import Wire
 
 @testable import GatewayServer
 
-@Suite("Stream tickets at the edge") struct StreamTicketTests {
+@Suite("Stream tickets at the gateway") struct StreamTicketTests {
     private static let user = User.ID(application: "5d0b3c8f1a6e47920c4d8e1f", user: "ana")
     private static let stream = "/photos/home/stream"
 
@@ -14,7 +14,7 @@ import Wire
         try await fixture.perform("\(line) HTTP/1.1\r\nhost: a\r\n\(fields)\r\n")
     }
 
-    @Test("A ticket opens a stream, and goes on to the service as it is")
+    @Test("A ticket opens a stream and is forwarded to the service")
     func opening() async throws {
         try await withGateway { fixture in
             let ticket = try await fixture.keys.ticket(for: Self.user)
@@ -26,7 +26,7 @@ import Wire
         }
     }
 
-    @Test("A bad ticket is rejected at the edge")
+    @Test("The gateway rejects an invalid ticket")
     func rejections() async throws {
         try await withGateway { fixture in
             let keys = fixture.keys
@@ -55,7 +55,7 @@ import Wire
         }
     }
 
-    @Test("A ticket is no credential of other routes")
+    @Test("Other routes do not accept a ticket as a credential")
     func otherRoutes() async throws {
         try await withGateway { fixture in
             let ticket = try await fixture.keys.ticket(for: Self.user)
@@ -70,7 +70,7 @@ import Wire
         }
     }
 
-    @Test("No route but a stream receives a ticket")
+    @Test("Only streams receive a ticket")
     func removal() async throws {
         try await withGateway { fixture in
             let ticket = try await fixture.keys.ticket(for: Self.user)

@@ -3,8 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct StreamingTests {
-    @Test func largeBody() async throws {
+@Suite("Streaming") struct StreamingTests {
+    @Test("A large body is forwarded unchanged")
+    func largeBody() async throws {
         let body = Pattern.bytes(atLeast: 3_000_000)
         try await withGateway(script: { connection, _ in
             while let request = try await connection.message() {
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
+    @Test("A large response is forwarded unchanged", arguments: [true, false])
     func largeResponse(isChunked: Bool) async throws {
         let body = Pattern.bytes(atLeast: 3_000_000)
         try await withGateway(script: { connection, _ in
@@ -43,11 +44,12 @@ import Testing
         }
     }
 
-    @Test func streamedResponse() async throws {
+    @Test("A streamed response arrives piece by piece")
+    func streamedResponse() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n")
-            // The second event is sent when the first has been seen.
+            // The service sends no more, so the first piece must arrive without the rest.
             _ = try await connection.piece()
         }) { fixture in
             try await fixture.connect { connection in
@@ -61,14 +63,15 @@ import Testing
         }
     }
 
-    @Test func requestBackpressure() async throws {
+    @Test("A service that does not read stops the client, and the gateway buffers little")
+    func requestBackpressure() async throws {
         try await withGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
                 try await connection.shrinkReceiveBuffer()
                 _ = try await connection.head()
                 service.record(RawMessage(parsing: "stuck"))
-                // Until the test is over.
+                // Until the test ends.
                 try await Task.sleep(for: .seconds(60))
             }
         ) { fixture in
@@ -77,13 +80,14 @@ import Testing
                 try await connection.send(fixture.signed("POST /conversations/create", fields: fields))
                 try await eventually { fixture.service.requests.count == 1 }
                 let sent = try await connection.sendUntilStuck(Array(repeating: 0x78, count: 65_536), most: 20_000_000)
-                // The kernel's buffers on two connections take some megabytes, the gateway itself next to nothing.
+                // The kernel's buffers of two connections take some megabytes, the gateway almost nothing.
                 #expect(sent < 12_000_000)
             }
         }
     }
 
-    @Test func responseBackpressure() async throws {
+    @Test("A client that does not read stops the service, and the gateway buffers little")
+    func responseBackpressure() async throws {
         try await withGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
@@ -100,14 +104,15 @@ import Testing
         }
     }
 
-    @Test func unreadPipelinedResponses() async throws {
+    @Test("Pipelined requests wait until the responses before them are read")
+    func unreadPipelinedResponses() async throws {
         let page = try OpenAPIDocument.embedded().text + String(repeating: "\n# padding", count: 10_000)
         try await withGateway(document: page) { fixture in
             let pages = String(repeating: "GET /openapi.yaml HTTP/1.1\r\nhost: a\r\n\r\n", count: 500)
             let last = "POST /auth/login HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n"
             try await fixture.connect { connection in
                 try await connection.send(pages + last)
-                // A client beside it is served, so the first one's requests have had their turn too.
+                // Other clients are served meanwhile, so the first client's requests have had time as well.
                 for _ in 0..<20 { #expect(try await fixture.get("/auth/me").status == 200) }
                 #expect(fixture.service.requests.allSatisfy { $0.method == "GET" })
                 for _ in 0..<500 { #expect(try await connection.message()?.status == 200) }
@@ -117,7 +122,8 @@ import Testing
         }
     }
 
-    @Test func earlyResponse() async throws {
+    @Test("A response before the end of the body closes the connections")
+    func earlyResponse() async throws {
         try await withGateway(script: { connection, service in
             while let request = try await connection.head() {
                 service.record(request)
@@ -134,7 +140,7 @@ import Testing
                 #expect(response.text == "no")
                 #expect(response["connection"] == ["close"])
             }
-            // That connection is not taken for a good one again.
+            // The connection to the service is not reused.
             try await fixture.connect { connection in
                 try await connection.send(fixture.signed("GET /conversations"))
                 #expect(try await connection.message()?.status == 413)
@@ -143,7 +149,8 @@ import Testing
         }
     }
 
-    @Test func disconnectCancelsRequest() async throws {
+    @Test("A client that disconnects ends the request to the service")
+    func disconnectCancelsRequest() async throws {
         try await withGateway(script: { connection, service in
             service.record(try #require(try await connection.message()))
             _ = try await connection.rest()
@@ -157,7 +164,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["content-length: 100\r\n\r\nabc", "transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"])
+    @Test(
+        "A response that the service breaks off ends without its last chunk",
+        arguments: ["content-length: 100\r\n\r\nabc", "transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"]
+    )
     func brokenResponse(wire: String) async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
@@ -174,7 +184,8 @@ import Testing
         }
     }
 
-    @Test func notHTTP() async throws {
+    @Test("A response that is not HTTP is a 502")
+    func notHTTP() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send("SMTP ready\r\n\r\n")

@@ -3,32 +3,35 @@ import NIOEmbedded
 import TLSRecords
 import Testing
 
-@Suite struct TLSRecordBatcherTests {
-    private let filler = TLSRecordBatcher()
+@Suite("TLS record batching") struct TLSRecordBatcherTests {
+    private let batcher = TLSRecordBatcher()
     private let channel: EmbeddedChannel
 
     init() throws {
-        channel = EmbeddedChannel(handler: filler)
+        channel = EmbeddedChannel(handler: batcher)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
-    @Test func responsePieces() throws {
+    @Test("The pieces of a response share a record")
+    func responsePieces() throws {
         channel.write(ByteBuffer(string: "head "), promise: nil)
         channel.write(ByteBuffer(string: "body"), promise: nil)
         channel.flush()
         #expect(try sent() == ["head body"])
     }
 
-    @Test func streamsShareRecord() throws {
-        filler.gathersTurns = true
+    @Test("The streams of one event loop turn share a record")
+    func streamsShareRecord() throws {
+        batcher.gathersTurns = true
         for stream in ["one ", "two ", "three"] { channel.writeAndFlush(ByteBuffer(string: stream), promise: nil) }
         #expect(try sent() == [])
         channel.embeddedEventLoop.run()
         #expect(try sent() == ["one two three"])
     }
 
-    @Test func flushBeforeClose() throws {
-        filler.gathersTurns = true
+    @Test("Waiting bytes are sent before the connection closes")
+    func flushBeforeClose() throws {
+        batcher.gathersTurns = true
         channel.writeAndFlush(ByteBuffer(string: "good-bye"), promise: nil)
         channel.close(promise: nil)
         #expect(try sent() == ["good-bye"])

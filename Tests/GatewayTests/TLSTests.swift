@@ -8,9 +8,9 @@ import Testing
 
 @testable import GatewayServer
 
-/// Connections that are encrypted.
-@Suite struct TLSTests {
-    @Test(arguments: [["http/1.1"], ["gopher"], []])
+/// Encrypted connections and their certificates.
+@Suite("TLS") struct TLSTests {
+    @Test("A client without HTTP/2 is served over HTTP/1.1, with HSTS", arguments: [["http/1.1"], ["gopher"], []])
     func http1Client(protocols: [String]) async throws {
         try await withTLSGateway(settings: { $0.hstsSeconds = 3_600 }) { fixture async throws in
             try await fixture.connectTLS(over: protocols) { connection async throws in
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func noHSTSInCleartext() async throws {
+    @Test("HSTS is not sent in cleartext")
+    func noHSTSInCleartext() async throws {
         try await withGateway(settings: { $0.hstsSeconds = 3_600 }) { fixture async throws in
             let response = try await fixture.get("/conversations")
             #expect(response["strict-transport-security"].isEmpty)
@@ -34,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func largeBodies() async throws {
+    @Test("Large bodies pass in both directions")
+    func largeBodies() async throws {
         let body = Pattern.bytes(atLeast: 1_000_000)
         try await withTLSGateway(script: { connection, _ in
             while let request = try await connection.message() {
@@ -51,7 +53,8 @@ import Testing
         }
     }
 
-    @Test func errorIsDelivered() async throws {
+    @Test("An error response arrives before the connection closes")
+    func errorIsDelivered() async throws {
         try await withTLSGateway { fixture async throws in
             try await fixture.connectTLS { connection async throws in
                 try await connection.send("GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n")
@@ -61,7 +64,8 @@ import Testing
         }
     }
 
-    @Test func webSocket() async throws {
+    @Test("A WebSocket works over TLS")
+    func webSocket() async throws {
         try await withTLSGateway(script: { connection, service in
             service.record(try #require(try await connection.message()))
             try await connection.send(
@@ -83,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func oldTLSVersion() async throws {
+    @Test("TLS before 1.2 is refused")
+    func oldTLSVersion() async throws {
         try await withTLSGateway { fixture async throws in
             try await fixture.connectTLS(upTo: .tlsv11) { connection async throws in
                 _ = await #expect(throws: (any Error).self) { try await connection.send("GET / HTTP/1.1\r\n\r\n") }
@@ -95,9 +100,10 @@ import Testing
         }
     }
 
-    @Test func slowHandshake() async throws {
+    @Test("A handshake that takes too long ends the connection")
+    func slowHandshake() async throws {
         try await withTLSGateway(settings: { $0.headerTimeout = .milliseconds(200) }) { fixture async throws in
-            // A record that says it is a long handshake and does not go on, and silence.
+            // An incomplete record with a long handshake, and no bytes at all.
             for beginning in [[0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC] as [UInt8], []] {
                 try await fixture.connect { connection async throws in
                     if !beginning.isEmpty { try await connection.send(beginning) }
@@ -107,7 +113,8 @@ import Testing
         }
     }
 
-    @Test func cleartext() async throws {
+    @Test("HTTP in cleartext gets no response")
+    func cleartext() async throws {
         try await withTLSGateway { fixture async throws in
             try await fixture.connect { connection async throws in
                 try await connection.send("GET /health HTTP/1.1\r\nhost: a\r\n\r\n")
@@ -118,7 +125,8 @@ import Testing
 
     // MARK: Certificates
 
-    @Test func certificateReload() async throws {
+    @Test("A reload uses a new certificate, ignores an invalid one and keeps open connections")
+    func certificateReload() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -138,7 +146,7 @@ import Testing
         }) { fixture async throws in
             var logger = Logger(label: "test")
             logger.logLevel = .critical
-            // What SIGHUP does.
+            // The reload that SIGHUP causes.
             let hangup = ReloadOnSIGHUP([fixture.gateway], logger: logger) {
                 let url = "http://127.0.0.1:\(fixture.service.port)"
                 let settings = [
@@ -174,14 +182,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (TestCertificate.certificateA, TestCertificate.keyB, "TLS_KEY is not the key of the certificate"),
-        ("/nowhere/certificate.pem", TestCertificate.keyA, "TLS_CERTIFICATE names the file /nowhere/certificate.pem"),
-        (TestCertificate.certificateA, "/nowhere/key.pem", "TLS_KEY names the file /nowhere/key.pem"),
-        (TestCertificate.keyA, TestCertificate.keyA, "TLS_CERTIFICATE holds no certificate"),
-        (TestCertificate.certificateA, TestCertificate.certificateA, "TLS_KEY holds no private key"),
-        (TestCertificate.certificateA, "-----BEGIN ENCRYPTED PRIVATE KEY-----", "TLS_KEY is encrypted"),
-    ])
+    @Test(
+        "An unusable certificate or key is refused with the name of the setting",
+        arguments: [
+            (TestCertificate.certificateA, TestCertificate.keyB, "TLS_KEY is not the key of the certificate"),
+            (
+                "/nowhere/certificate.pem", TestCertificate.keyA,
+                "TLS_CERTIFICATE names the file /nowhere/certificate.pem"
+            ),
+            (TestCertificate.certificateA, "/nowhere/key.pem", "TLS_KEY names the file /nowhere/key.pem"),
+            (TestCertificate.keyA, TestCertificate.keyA, "TLS_CERTIFICATE holds no certificate"),
+            (TestCertificate.certificateA, TestCertificate.certificateA, "TLS_KEY holds no private key"),
+            (TestCertificate.certificateA, "-----BEGIN ENCRYPTED PRIVATE KEY-----", "TLS_KEY is encrypted"),
+        ]
+    )
     func unusableCertificate(certificate: String, key: String, message: String) {
         let error = #expect(throws: SettingError.self) {
             try ServerCertificate(CertificateSource(certificate: certificate, key: key))
@@ -189,7 +203,8 @@ import Testing
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
 
-    @Test func expiryWarning() throws {
+    @Test("A certificate counts as expiring in its last 14 days")
+    func expiryWarning() throws {
         let certificates = try ServerCertificate(TestCertificate.a)
         let expiry = try NIOSSLCertificate(bytes: Array(TestCertificate.certificateA.utf8), format: .pem).notValidAfter
         let end = Date(timeIntervalSince1970: TimeInterval(expiry))

@@ -1,6 +1,6 @@
 import GatewayServer
 
-/// Certificates for `a.example` and `b.example`, signed by nobody and valid for a century.
+/// Self-signed certificates for `a.example` and `b.example`, valid for a century.
 enum TestCertificate {
     static let a = CertificateSource(certificate: certificateA, key: keyA)
     static let b = CertificateSource(certificate: certificateB, key: keyB)

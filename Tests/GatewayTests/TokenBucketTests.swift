@@ -2,15 +2,16 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite struct TokenBucketTests {
+@Suite("Token buckets") struct TokenBucketTests {
     private static let second: UInt64 = 1_000_000_000
     private let now: UInt64 = 1_000 * second
 
-    @Test func burstThenRate() {
+    @Test("A bucket allows its burst, and then its rate")
+    func burstThenRate() {
         let buckets = TokenBuckets(capacity: 1_024)
         let rate = Rate(100, in: 1, burst: 1_000)
         #expect((0..<2_000).count { _ in buckets.take(7, at: rate, now: now).isAdmitted } == 1_000)
-        // Two seconds in steps of a millisecond earn two hundred.
+        // Two seconds in steps of a millisecond add two hundred.
         let later = (1...2_000).count { step in
             buckets.take(7, at: rate, now: now + UInt64(step) * Self.second / 1_000).isAdmitted
         }
@@ -18,7 +19,8 @@ import Testing
         #expect((0..<2_000).count { _ in buckets.take(7, at: rate, now: now + 60 * Self.second).isAdmitted } == 1_000)
     }
 
-    @Test func remainingAndRetryTime() {
+    @Test("A bucket reports what remains and when to retry")
+    func remainingAndRetryTime() {
         let buckets = TokenBuckets(capacity: 1_024)
         let rate = Rate(2, in: 1, burst: 3)
         let half = Self.second / 2
@@ -28,27 +30,29 @@ import Testing
         #expect(buckets.take(7, at: rate, now: now).remaining == 0)
         let refused = buckets.take(7, at: rate, now: now)
         #expect(refused == .init(isAdmitted: false, remaining: 0, untilFull: 3 * half, untilNext: half))
-        // Being refused costs nothing.
+        // A refusal costs nothing.
         #expect(buckets.take(7, at: rate, now: now + half).isAdmitted)
     }
 
-    @Test func separateKeys() {
+    @Test("Keys have separate buckets")
+    func separateKeys() {
         let buckets = TokenBuckets(capacity: 65_536)
         let rate = Rate(1, in: 1, burst: 1)
         var hashes = Set<UInt64>()
         while hashes.count < 4_096 { hashes.insert(.random(in: .min ... .max)) }
-        // More than a quarter of a set's room is rarely taken, so hardly one makes way for another.
+        // A set is rarely more than a quarter full, so hardly any bucket is evicted.
         let admitted = hashes.count { buckets.take($0, at: rate, now: now).isAdmitted }
         #expect(admitted == 4_096)
         #expect(hashes.count { buckets.take($0, at: rate, now: now).isAdmitted } < 10)
     }
 
-    @Test func floodingEvictsNoEmptyBucket() {
+    @Test("A flood of other keys does not refill an empty bucket")
+    func floodingEvictsNoEmptyBucket() {
         let buckets = TokenBuckets(capacity: 512)
         let rate = Rate(1, in: 1, burst: 10)
         let flooder: UInt64 = 0xF100_DE12
         while buckets.take(flooder, at: rate, now: now).isAdmitted {}
-        // A hundred times what the table holds, each seen a few times.
+        // A hundred times the capacity of the table, each key a few times.
         for _ in 0..<50_000 {
             let key = UInt64.random(in: .min ... .max)
             for _ in 0..<3 { _ = buckets.take(key, at: rate, now: now) }
@@ -56,7 +60,8 @@ import Testing
         #expect(!buckets.take(flooder, at: rate, now: now).isAdmitted)
     }
 
-    @Test func concurrentUse() async {
+    @Test("Concurrent use admits exactly the burst")
+    func concurrentUse() async {
         let buckets = TokenBuckets(capacity: 1_024)
         let rate = Rate(1, in: 1, burst: 10_000)
         let start = now
@@ -71,7 +76,8 @@ import Testing
         #expect(admitted == 10_000)
     }
 
-    @Test func ipv6Prefix() {
+    @Test("Addresses of one IPv6 /64 have one key, and IPv4 addresses their own")
+    func ipv6Prefix() {
         let one = ClientKey.address("2001:db8:1:2::1")
         #expect(one == ClientKey.address("2001:DB8:1:2:ffff:1:2:3"))
         #expect(one != ClientKey.address("2001:db8:1:3::1"))

@@ -3,8 +3,8 @@ import Testing
 
 @testable import GatewayServer
 
-/// A WebSocket is opened as RFC 6455 says; what comes after its handshake goes through unread.
-@Suite struct TunnelTests {
+/// WebSockets, opened as in RFC 6455; after the handshake the bytes pass unread.
+@Suite("Tunnels") struct TunnelTests {
     private static let request =
         "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nhost: a\r\nconnection: keep-alive, Upgrade\r\n"
         + "upgrade: websocket\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-version: 13\r\n\r\n"
@@ -12,7 +12,7 @@ import Testing
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
         + "sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
 
-    /// Agrees to a WebSocket, says hello in the same breath, and sends back whatever comes.
+    /// Accepts a WebSocket, sends the first bytes in the same packet, and echoes what it receives.
     private static let echo: ScriptedService.Script = { connection, service in
         service.record(try #require(try await connection.message()))
         try await connection.send(agreement + "hello")
@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    @Test func bothDirections() async throws {
+    @Test("Bytes pass in both directions")
+    func bothDirections() async throws {
         try await withGateway(script: Self.echo) { fixture in
             try await open(fixture) { connection in
                 for word in ["one", "two\r\n\r\nGET / HTTP/1.1\r\n\r\n"] {
@@ -50,7 +51,8 @@ import Testing
         }
     }
 
-    @Test func earlyFrames() async throws {
+    @Test("Bytes before the handshake's end pass too")
+    func earlyFrames() async throws {
         try await withGateway(script: Self.echo) { fixture in
             try await fixture.connect { connection in
                 try await connection.send(Self.request + "early")
@@ -61,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func halfClose() async throws {
+    @Test("A half-closed tunnel delivers the rest")
+    func halfClose() async throws {
         try await withGateway(script: Self.echo) { fixture in
             try await open(fixture) { connection in
                 try await connection.send("last words")
@@ -72,14 +75,16 @@ import Testing
         }
     }
 
-    @Test func clientDisconnect() async throws {
+    @Test("A client that disconnects closes the connection to the service")
+    func clientDisconnect() async throws {
         try await withGateway(script: Self.echo) { fixture in
             try await open(fixture) { _ in }
             try await eventually { fixture.service.received == 1 }
         }
     }
 
-    @Test func serviceDisconnect() async throws {
+    @Test("A service that disconnects closes the connection to the client")
+    func serviceDisconnect() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(Self.agreement + "hello")
@@ -91,7 +96,8 @@ import Testing
         }
     }
 
-    @Test func backpressure() async throws {
+    @Test("A client that does not read stops the service, and the gateway buffers little")
+    func backpressure() async throws {
         try await withGateway(
             settings: { $0.receiveBuffer = 65_536 },
             script: { connection, service in
@@ -108,10 +114,11 @@ import Testing
         }
     }
 
-    @Test func refusedUpgrade() async throws {
+    @Test("A refused upgrade leaves the connection usable")
+    func refusedUpgrade() async throws {
         try await withGateway { fixture in
             try await fixture.connect { connection in
-                // The service's echo knows no WebSocket; nor do the paths after it.
+                // The echo of the service supports no WebSocket, and neither do the other paths.
                 try await connection.send(Self.request)
                 #expect(try await connection.message()?.status == 200)
                 try await connection.send(Self.request.replacing("/socket.io/", with: "/nowhere/"))
@@ -124,7 +131,8 @@ import Testing
         }
     }
 
-    @Test func unrequested101() async throws {
+    @Test("A 101 to a request without an upgrade is a 502")
+    func unrequested101() async throws {
         try await withGateway(script: { connection, _ in
             _ = try await connection.message()
             try await connection.send(Self.agreement)
@@ -135,7 +143,8 @@ import Testing
         }
     }
 
-    @Test func idleTunnel() async throws {
+    @Test("An idle tunnel is closed")
+    func idleTunnel() async throws {
         try await withGateway(settings: { $0.streamIdleTimeout = .milliseconds(300) }, script: Self.echo) { fixture in
             try await open(fixture) { connection async throws in
                 #expect(try await connection.rest() == "")
@@ -143,7 +152,8 @@ import Testing
         }
     }
 
-    @Test func drainClosesTunnels() async throws {
+    @Test("A gateway that stops closes its tunnels")
+    func drainClosesTunnels() async throws {
         try await withGateway(script: Self.echo) { fixture in
             try await open(fixture) { connection async throws in
                 async let stopped: Void = fixture.gateway.stop()

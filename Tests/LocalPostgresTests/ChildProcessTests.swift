@@ -4,14 +4,15 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite struct ChildProcessTests {
+@Suite("Child processes") struct ChildProcessTests {
     private let environment = ProcessInfo.processInfo.environment
 
     private func shell(_ script: String) -> ProcessCommand {
         ProcessCommand("/bin/sh", ["-c", script], environment: environment)
     }
 
-    @Test func exitStatus() async throws {
+    @Test("The exit status is a code or a signal")
+    func exitStatus() async throws {
         let code = try await ChildProcess.start(shell("exit 7"))
         let killed = try await ChildProcess.start(shell("kill -KILL $$"))
 
@@ -20,7 +21,8 @@ import Testing
         #expect(ExitStatus.signal(SIGKILL).shellCode == 137)
     }
 
-    @Test func concurrentWaiters() async throws {
+    @Test("Several waiters get the same exit status")
+    func concurrentWaiters() async throws {
         var command = shell("read line")
         command.input = .held
         let child = try await ChildProcess.start(command)
@@ -34,7 +36,8 @@ import Testing
         #expect(await child.exit() == .code(1))
     }
 
-    @Test func waitTimeout() async throws {
+    @Test("Waiting has a timeout")
+    func waitTimeout() async throws {
         let child = try await ChildProcess.start(shell("sleep 60"))
 
         #expect(await child.exit(within: .milliseconds(20)) == nil)
@@ -43,7 +46,8 @@ import Testing
         #expect(await child.exit(within: .seconds(60)) == .signal(SIGTERM))
     }
 
-    @Test func heldInput() async throws {
+    @Test("A child with held input runs until the input is closed")
+    func heldInput() async throws {
         var command = shell("cat; echo ended")
         command.input = .held
         let received = Mutex<[UInt8]>([])
@@ -61,8 +65,9 @@ import Testing
         #expect(await child.exit().isSuccess)
     }
 
-    @Test func cleanChildEnvironment() async throws {
-        // A descriptor that its opener forgot to close on exec.
+    @Test("A child inherits no descriptors and no ignored signals")
+    func cleanChildEnvironment() async throws {
+        // A descriptor that is not marked close-on-exec.
         let stray = open("/dev/null", O_RDONLY)
         defer { close(stray) }
         signal(SIGUSR1, SIG_IGN)
@@ -76,13 +81,15 @@ import Testing
         #expect(status == "SigBlk:\t0000000000000000\nSigIgn:\t0000000180000000\n")
     }
 
-    @Test func missingExecutable() async throws {
+    @Test("A missing executable is an error")
+    func missingExecutable() async throws {
         await #expect(throws: ProcessError.self) {
             try await ChildProcess.start(ProcessCommand("/no/such/program", environment: environment))
         }
     }
 
-    @Test func runTimeoutAndOutputLimit() async throws {
+    @Test("A run has a timeout, and keeps the end of its output")
+    func runTimeoutAndOutputLimit() async throws {
         let (status, _) = try await shell("exec sleep 60").run(within: .milliseconds(50))
         let (_, output) = try await shell("head -c 200000 /dev/zero | tr '\\0' x; echo end").run(within: .seconds(60))
 
@@ -91,14 +98,15 @@ import Testing
         #expect(output.hasSuffix("xend\n"))
     }
 
-    @Test func processIdentity() async throws {
+    @Test("A process id with another start time is another process")
+    func processIdentity() async throws {
         let child = try await ChildProcess.start(shell("sleep 60"))
         let identity = try #require(child.identity)
 
-        let stranger = ProcessIdentity(pid: identity.pid, startTime: identity.startTime - 1)
-        stranger.signal(SIGKILL)
+        let other = ProcessIdentity(pid: identity.pid, startTime: identity.startTime - 1)
+        other.signal(SIGKILL)
 
-        #expect(!stranger.isAlive)
+        #expect(!other.isAlive)
         #expect(identity.isAlive)
         identity.signal(SIGKILL)
         #expect(await child.exit() == .signal(SIGKILL))
@@ -106,18 +114,18 @@ import Testing
         #expect(await identity.hasEnded(within: .zero))
     }
 
-    @Test("What a process that leads a group leaves behind is killed with it", arguments: ["exit 0", "kill -KILL $$"])
+    @Test("The processes of a group end with their leader", arguments: ["exit 0", "kill -KILL $$"])
     func leftovers(end: String) async throws {
         var command = shell("sleep 600 & echo $!; read line; \(end)")
         command.input = .held
         let received = Mutex<[UInt8]>([])
-        let (said, say) = AsyncStream.makeStream(of: Void.self)
+        let (output, signal) = AsyncStream.makeStream(of: Void.self)
         command.output = .chunks { chunk in
             received.withLock { $0 += chunk }
-            say.yield()
+            signal.yield()
         }
         let parent = try await ChildProcess.start(command)
-        for await _ in said { break }
+        for await _ in output { break }
         let text = String(decoding: received.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
         let pid = try #require(Int32(text))
         let leftover = try #require(ProcessIdentity(pid: pid))
@@ -128,29 +136,30 @@ import Testing
         #expect(await leftover.hasEnded(within: .seconds(30)))
     }
 
-    @Test func parentDeathSignal() async throws {
-        // A parent whose only child outlives it unless told.
+    @Test("A child gets a signal when its parent dies")
+    func parentDeathSignal() async throws {
+        // A parent with a child that would outlive it without the signal.
         let grandchild = ProcessCommand("sleep", ["60"], environment: environment)
             .privileged(signalOnParentDeath: "TERM")
         let words = ([grandchild.executable] + grandchild.arguments).joined(separator: " ")
         var command = shell("\(words) >/dev/null 2>&1 & echo $!; read line; kill -KILL $$")
         command.input = .held
-        // Its group is not killed with it.
+        // The child's group is not killed with the parent.
         command.leadsGroup = false
         let received = Mutex<[UInt8]>([])
-        let (told, tell) = AsyncStream.makeStream(of: Void.self)
+        let (output, signal) = AsyncStream.makeStream(of: Void.self)
         command.output = .chunks { chunk in
             received.withLock { $0 += chunk }
-            tell.yield()
+            signal.yield()
         }
         let parent = try await ChildProcess.start(command)
-        for await _ in told {
+        for await _ in output {
             break
         }
         let text = String(decoding: received.withLock { $0 }, as: UTF8.self).trimmingCharacters(in: .newlines)
         let pid = try #require(Int32(text))
         let identity = try #require(ProcessIdentity(pid: pid))
-        // The shell's fork becomes sleep by way of setpriv, and is told only once it is.
+        // The shell's fork becomes sleep through setpriv, which requests the signal.
         while identity.isAlive, !identity.commandLine.hasPrefix("sleep") {
             try await Task.sleep(for: .milliseconds(5))
         }

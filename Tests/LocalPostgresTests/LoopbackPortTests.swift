@@ -3,8 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite struct LoopbackPortTests {
-    @Test func takenPort() async throws {
+@Suite("Loopback ports") struct LoopbackPortTests {
+    @Test("A port that a process listens on is not free, and names the process")
+    func takenPort() async throws {
         let port = try LoopbackPort.free()
         #expect(try await becomesTrue { port.isFree })
         #expect(try await becomesTrue { port.listener == nil })
@@ -22,14 +23,15 @@ import Testing
                 }
             }
         }
-        #expect(isBound && listen(server, 1) == 0)
+        #expect(isBound)
+        #expect(listen(server, 1) == 0)
 
         #expect(!port.isFree)
         #expect(try await becomesTrue { port.listener == ProcessIdentity.current })
     }
 
-    /// Waits for what the tests beside this one may keep from being so for a moment: the kernel's tables skip entries
-    /// while others go, and a child that is being started has what a port was tried with until it is another program.
+    /// Waits for a condition that parallel tests may prevent for a moment: the kernel's tables skip entries while
+    /// others are removed, and a child that is starting shares the sockets of its parent until it executes its program.
     private func becomesTrue(_ condition: () -> Bool) async throws -> Bool {
         for _ in 0..<400 {
             if condition() { return true }
@@ -38,16 +40,19 @@ import Testing
         return false
     }
 
-    @Test func freePortRange() throws {
+    @Test("Free ports come from the range for tests")
+    func freePortRange() throws {
         #expect(try 20_000..<31_000 ~= LoopbackPort.free().number)
     }
 
-    /// Whoever was given one may not have begun to listen there.
-    @Test func uniquePorts() throws {
+    /// A caller may not listen yet on the port that it was given.
+    @Test("No port is given twice")
+    func uniquePorts() throws {
         let range = 32_000..<32_010
         let free = range.count { LoopbackPort($0).isFree }
         let ports = (0..<free).compactMap { _ in try? LoopbackPort.free(in: range) }
-        #expect(Set(ports).count == ports.count && ports.count > 5)
+        #expect(Set(ports).count == ports.count)
+        #expect(ports.count > 5)
         #expect(throws: ProcessError.self) { try LoopbackPort.free(in: range) }
     }
 }

@@ -5,15 +5,15 @@ import LocalPostgres
 import Logging
 import Testing
 
-@Suite(.serialized) struct PostgresServerTests {
+@Suite("Local PostgreSQL servers", .serialized) struct PostgresServerTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Gives a folder and sees to it that no server and no file is left of it.
+    /// Makes a folder for a server, and removes it at the end.
     private func withDirectory(_ body: (String) async throws -> Void) async throws {
         let parent = geteuid() == 0 ? "/tmp" : NSTemporaryDirectory()
         let directory = "\(parent)/postgres-server-test-\(UUID().uuidString)"
         defer {
-            // Silence: what a failed test leaves is in a temporary folder.
+            // The leftovers of a failed test are in a temporary folder.
             try? FileManager.default.removeItem(atPath: directory)
         }
         try await body(directory)
@@ -34,7 +34,8 @@ import Testing
         return output.trimmingCharacters(in: .newlines)
     }
 
-    @Test func temporaryServer() async throws {
+    @Test("A temporary server runs without fsync, and leaves no process or file")
+    func temporaryServer() async throws {
         let server = try await PostgresServer.temporary(maximumConnections: 10, logger: logger)
         let process = try #require(server.process?.identity)
 
@@ -45,7 +46,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: server.configuration.directory))
     }
 
-    @Test func durableServer() async throws {
+    @Test("A durable server has safe settings")
+    func durableServer() async throws {
         let server = try await PostgresServer.temporary(durability: .durable, maximumConnections: 10, logger: logger)
 
         let settings = try await psql(
@@ -58,7 +60,8 @@ import Testing
         #expect(settings == "on 127.0.0.1 192 scram-sha-256")
     }
 
-    @Test func wrongPassword() async throws {
+    @Test("A wrong password is refused")
+    func wrongPassword() async throws {
         let server = try await PostgresServer.temporary(maximumConnections: 10, logger: logger)
         let command = ProcessCommand(
             server.installation.program("psql"),
@@ -73,7 +76,8 @@ import Testing
         #expect(output.contains("password authentication failed"))
     }
 
-    @Test func restartKeepsData() async throws {
+    @Test("A restart keeps data and URL")
+    func restartKeepsData() async throws {
         try await withDirectory { directory in
             let first = try server(directory)
             try await first.start()
@@ -90,7 +94,8 @@ import Testing
         }
     }
 
-    @Test func unfinishedCluster() async throws {
+    @Test("An unfinished cluster is made again")
+    func unfinishedCluster() async throws {
         try await withDirectory { directory in
             try FileManager.default.createDirectory(
                 atPath: "\(directory)/data.unfinished/base",
@@ -106,7 +111,8 @@ import Testing
         }
     }
 
-    @Test func leftoverServer() async throws {
+    @Test("A server that another process left is stopped")
+    func leftoverServer() async throws {
         try await withDirectory { directory in
             let abandoned = try server(directory)
             try await abandoned.start()
@@ -123,7 +129,8 @@ import Testing
         }
     }
 
-    @Test func reusedProcessID() async throws {
+    @Test("The process that reuses a dead server's id is not killed")
+    func reusedProcessID() async throws {
         try await withDirectory { directory in
             let first = try server(directory)
             try await first.start()
@@ -132,9 +139,9 @@ import Testing
             let child = try #require(first.process)
             child.signal(SIGKILL)
             _ = await child.exit()
-            // As after a reboot: the dead server's id belongs to a process that lives, and is of this user.
-            let stranger = ProcessCommand("sleep", ["60"], environment: ProcessInfo.processInfo.environment)
-            let other = try await ChildProcess.start(stranger)
+            // As after a reboot: the dead server's id belongs to another live process of this user.
+            let command = ProcessCommand("sleep", ["60"], environment: ProcessInfo.processInfo.environment)
+            let other = try await ChildProcess.start(command)
             try (["\(other.pid)"] + lines.map(String.init)).joined(separator: "\n").write(
                 toFile: note,
                 atomically: false,
@@ -151,7 +158,8 @@ import Testing
         }
     }
 
-    @Test func leftoverBackend() async throws {
+    @Test("A start waits for the backends of a killed server")
+    func leftoverBackend() async throws {
         try await withDirectory { directory in
             let server = try server(directory)
             try await server.start()
@@ -166,7 +174,7 @@ import Testing
             while backend == nil {
                 backend = ProcessIdentity(pid: Int32(try await psql(query, server)) ?? 0)
             }
-            // It does not notice that its server dies.
+            // A stopped backend does not notice that its server has died.
             backend?.signal(SIGSTOP)
             let child = try #require(server.process)
             child.signal(SIGKILL)
@@ -182,7 +190,8 @@ import Testing
         }
     }
 
-    @Test func committedDataSurvivesKill() async throws {
+    @Test("Committed data survives a kill")
+    func committedDataSurvivesKill() async throws {
         try await withDirectory { directory in
             let server = try PostgresServer(.init(directory: directory, maximumConnections: 10), logger: logger)
             try await server.start()
@@ -198,10 +207,11 @@ import Testing
         }
     }
 
-    @Test func abandonedFolder() async throws {
+    @Test("The folder of a dead owner is removed, and its server stopped")
+    func abandonedFolder() async throws {
         let temporary = try await PostgresServer.temporary(maximumConnections: 10, logger: logger)
         let process = try #require(temporary.process?.identity)
-        // The same folder under the name of an owner who is dead, its server still running.
+        // The same folder, named for a dead owner, with its server still running.
         let parts = temporary.configuration.directory.split(separator: "-")
         let orphan = temporary.configuration.directory.replacing("-\(parts[2])-", with: "-1-", maxReplacements: 1)
         #expect(rename(temporary.configuration.directory, orphan) == 0)

@@ -9,7 +9,7 @@ import Testing
         let right = Lock([""])
     }
 
-    @Test("A lock gives its value to one closure after the other")
+    @Test("A lock gives its value to one closure at a time")
     func exclusion() async {
         let pair = Pair()
         await withTaskGroup(of: Void.self) { tasks in
@@ -31,7 +31,7 @@ import Testing
         Locks.assertNoneHeld("return")
     }
 
-    @Test("A lock that its thread holds already ends the process")
+    @Test("Taking a lock that the thread holds already ends the process")
     func reentry() async {
         await #expect(processExitsWith: .failure) {
             let pair = Pair()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Two locks of one kind at once end the process")
+    @Test("Holding two locks of one kind ends the process")
     func sameKind() async {
         await #expect(processExitsWith: .failure) {
             let (one, other) = (Pair(), Pair())
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("Two kinds in both orders end the process, although no thread waits for another")
+    @Test("Taking two kinds in both orders ends the process, even if no thread waits for another")
     func inversion() async {
         await #expect(processExitsWith: .failure) {
             let (one, other) = (Pair(), Pair())
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("An inversion by way of a third kind ends the process")
+    @Test("An inversion through a third kind ends the process")
     func cycle() async {
         await #expect(processExitsWith: .failure) {
             let first = Lock(1)

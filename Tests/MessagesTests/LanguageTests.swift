@@ -50,8 +50,8 @@ import Testing
 
     @Test("A long header is read up to a limit")
     func bounded() {
-        let letters = "abcdefghijklmnopqrstuvwxyz"
-        let many = letters.flatMap { first in letters.map { "\(first)\($0)" } }.joined(separator: ",")
+        let alphabet = "abcdefghijklmnopqrstuvwxyz"
+        let many = alphabet.flatMap { first in alphabet.map { "\(first)\($0)" } }.joined(separator: ",")
         #expect(AcceptLanguage.languages(in: many).count == AcceptLanguage.maximumLanguages)
         #expect(AcceptLanguage.languages(in: String(repeating: " ", count: 2_000) + "de").isEmpty)
     }

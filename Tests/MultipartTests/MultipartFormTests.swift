@@ -3,8 +3,9 @@ import Testing
 
 @testable import Multipart
 
-@Suite struct MultipartFormTests {
-    @Test func roundTrip() throws {
+@Suite("Multipart forms") struct MultipartFormTests {
+    @Test("A written form parses to the same parts")
+    func roundTrip() throws {
         var form = MultipartForm()
         form.add("te\"xt\r\n", "ünï\r\n--c0de")
         form.add("json", contentType: "application/json", ByteBuffer(string: "{}"))
@@ -30,7 +31,8 @@ import Testing
         )
     }
 
-    @Test func theBytesAreThoseOfTheRFC() {
+    @Test("A form has the exact bytes of the RFC's example")
+    func bytes() {
         var form = MultipartForm(boundary: "AaB03x")
         form.add("field1", "Joe")
         #expect(form.contentType == "multipart/form-data; boundary=AaB03x")
@@ -42,7 +44,7 @@ import Testing
 }
 
 extension [MultipartParser.Event] {
-    /// Pieces of content made one, since how they are cut says nothing.
+    /// Joins consecutive pieces of content, because their sizes have no meaning.
     fileprivate func merged() -> [MultipartParser.Event] {
         reduce(into: []) { merged, event in
             if case .content(let more) = event, case .content(var content) = merged.last {

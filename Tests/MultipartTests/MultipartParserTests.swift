@@ -2,8 +2,9 @@ import Multipart
 import NIOCore
 import Testing
 
-@Suite struct MultipartParserTests {
-    @Test func aFormIsTakenApart() throws {
+@Suite("Multipart parser") struct MultipartParserTests {
+    @Test("A form is split into its parts")
+    func parts() throws {
         let form = """
             --b\r
             Content-Disposition: form-data; name="meta"\r
@@ -26,8 +27,8 @@ import Testing
         )
     }
 
-    /// However the body is cut, the same parts come out, and nothing is held back but what may be a delimiter.
-    @Test func chunkBoundaries() throws {
+    @Test("The parts do not depend on how the body is split into chunks")
+    func chunkBoundaries() throws {
         var numbers = SeededNumbers(state: 7)
         for boundary in ["b", "-", "--", "WebKitFormBoundary7MA4YWxkTrZu0gW", "a'()+_,-./:=? b", "\u{2D}\u{2D}b"] {
             for _ in 0..<60 {
@@ -45,7 +46,8 @@ import Testing
         }
     }
 
-    @Test func aFormThatEndsEarlyIsTold() throws {
+    @Test("A form that ends early is reported as truncated")
+    func truncatedForm() throws {
         let form = Self.form([Part(.init(name: "a"), "12\r\n3"), Part(.init(name: "b", fileName: "f"), "4")], "xyz")
         for count in 0..<(form.count - 2) {
             #expect(throws: MultipartError.truncated) {
@@ -55,8 +57,8 @@ import Testing
         #expect(try read(Array(form.dropLast(2)), boundary: "xyz").count == 2)
     }
 
-    /// Whatever is changed in a form, it is read or refused, and what waits stays small.
-    @Test func brokenFormsAreReadOrRefused() throws {
+    @Test("A damaged form is either parsed or rejected, and buffers few bytes")
+    func damagedForms() throws {
         var numbers = SeededNumbers(state: 11)
         let whole = Self.form(
             [Part(.init(name: "a"), "1\r\n2"), Part(.init(name: "b", fileName: "f"), "\r\n--xy\r\n")],
@@ -65,12 +67,12 @@ import Testing
         for _ in 0..<4_000 {
             var form = whole
             for _ in 0..<Int.random(in: 1...4, using: &numbers) where !form.isEmpty {
-                let place = Int.random(in: form.indices, using: &numbers)
+                let position = Int.random(in: form.indices, using: &numbers)
                 switch Int.random(in: 0..<4, using: &numbers) {
-                case 0: form[place] = UInt8.random(in: 0...255, using: &numbers)
-                case 1: form.remove(at: place)
-                case 2: form.insert("\r\n-: \";=xyz\0".utf8.randomElement(using: &numbers) ?? 0, at: place)
-                default: form.insert(contentsOf: "\r\n--xyz".utf8, at: place)
+                case 0: form[position] = UInt8.random(in: 0...255, using: &numbers)
+                case 1: form.remove(at: position)
+                case 2: form.insert("\r\n-: \";=xyz\0".utf8.randomElement(using: &numbers) ?? 0, at: position)
+                default: form.insert(contentsOf: "\r\n--xyz".utf8, at: position)
                 }
             }
             let piece = Int.random(in: 1...8, using: &numbers)
@@ -80,7 +82,8 @@ import Testing
         }
     }
 
-    @Test func onlySoManyPartsAreTaken() throws {
+    @Test("A form with more parts than the limit is rejected at the limit")
+    func partLimit() throws {
         let part = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"
         var parser = try #require(MultipartParser(boundary: "b", limits: MultipartLimits(parts: 64)))
         var taken = 0
@@ -93,12 +96,15 @@ import Testing
         #expect(taken == 64)
     }
 
-    @Test(arguments: [
-        "--b\r\nContent-Disposition: form-data; name=\"\(String(repeating: "n", count: 9_000))\"\r\n\r\n",
-        "--b\r\nX: \(String(repeating: "n", count: 9_000))",
-        "--b\r\n\(String(repeating: "X: 1\r\n", count: 2_000))\r\n",
-    ])
-    func aHugeHeaderIsRefused(form: String) throws {
+    @Test(
+        "A part's header larger than 8,192 bytes is rejected",
+        arguments: [
+            "--b\r\nContent-Disposition: form-data; name=\"\(String(repeating: "n", count: 9_000))\"\r\n\r\n",
+            "--b\r\nX: \(String(repeating: "n", count: 9_000))",
+            "--b\r\n\(String(repeating: "X: 1\r\n", count: 2_000))\r\n",
+        ]
+    )
+    func headerLimit(form: String) throws {
         for piece in [1, 100, 20_000] {
             #expect(throws: MultipartError.headerTooLarge(limit: 8_192)) {
                 try read(form, boundary: "b", pieces: piece)
@@ -106,20 +112,24 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "Content-Disposition: form-data\r\n", "Content-Disposition: form-data; name=\"\"\r\n", "X: 1\r\n", "",
-        "Content-Disposition: attachment; name=a\r\n", "Content-Disposition: form-data; name=\"a\r\n",
-        "Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b\r\n",
-        "Content-Disposition: form-data; name=a; name=b\r\n", "Content-Disposition form-data; name=a\r\n",
-        "Content-Disposition: form-data;\r\n name=a\r\n", ": x\r\nContent-Disposition: form-data; name=a\r\n",
-        "Content-Disposition: form-data; name=\"a\0\"\r\n", "Content-Disposition: form-data; name=a\n",
-        "Content-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n",
-    ])
-    func aPartWithoutAProperHeaderIsRefused(header: String) throws {
+    @Test(
+        "A part with a malformed header is rejected",
+        arguments: [
+            "Content-Disposition: form-data\r\n", "Content-Disposition: form-data; name=\"\"\r\n", "X: 1\r\n", "",
+            "Content-Disposition: attachment; name=a\r\n", "Content-Disposition: form-data; name=\"a\r\n",
+            "Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b\r\n",
+            "Content-Disposition: form-data; name=a; name=b\r\n", "Content-Disposition form-data; name=a\r\n",
+            "Content-Disposition: form-data;\r\n name=a\r\n", ": x\r\nContent-Disposition: form-data; name=a\r\n",
+            "Content-Disposition: form-data; name=\"a\0\"\r\n", "Content-Disposition: form-data; name=a\n",
+            "Content-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64\r\n",
+        ]
+    )
+    func malformedHeader(header: String) throws {
         #expect(throws: MultipartError.self) { try read("--b\r\n\(header)\r\n1\r\n--b--", boundary: "b") }
     }
 
-    @Test func malformedDelimiter() throws {
+    @Test("A malformed delimiter, or a body without any, is rejected")
+    func malformedDelimiter() throws {
         for form in ["--b-x", "--b x\r\n", "--b\(String(repeating: " ", count: 100))", "--b \n"] {
             #expect(throws: MultipartError.self) { try read(form, boundary: "b") }
         }
@@ -128,14 +138,15 @@ import Testing
         }
     }
 
-    @Test func malformedBoundary() {
+    @Test("A malformed boundary is rejected")
+    func malformedBoundary() {
         for boundary in ["", "b ", "ü", "a\r\nb", "a\"b", String(repeating: "b", count: 71)] {
             #expect(MultipartParser(boundary: boundary) == nil)
         }
     }
 
-    /// A long part goes through in the buffers it came in.
-    @Test func boundedMemory() throws {
+    @Test("The content of a long part is passed on without buffering")
+    func boundedMemory() throws {
         var parser = try #require(MultipartParser(boundary: "boundary"))
         parser.feed(ByteBuffer(string: "--boundary\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n"))
         var numbers = SeededNumbers(state: 3)
@@ -158,7 +169,7 @@ import Testing
         let bytes = (0..<Int.random(in: 0...30, using: &numbers)).flatMap { _ in
             Array((pieces.randomElement(using: &numbers) ?? "").utf8)
         }
-        // What holds the delimiter would end there; so would what begins with the rest of one.
+        // Content that contains a delimiter, or completes one, would end the part.
         let whole = Array("\r\n".utf8) + bytes + delimiter.dropLast()
         return whole.indices.contains { whole[$0...].starts(with: delimiter) } ? Array("x".utf8) : bytes
     }
@@ -212,7 +223,7 @@ private func read(_ form: [UInt8], boundary: String, pieces: Int = 1 << 20) thro
     return parts
 }
 
-/// Random numbers that are the same in each run (SplitMix64).
+/// Random numbers that are the same in every run (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 

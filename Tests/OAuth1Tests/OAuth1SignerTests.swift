@@ -2,9 +2,10 @@ import Foundation
 import OAuth1
 import Testing
 
-@Suite struct OAuth1SignerTests {
+@Suite("OAuth 1 signatures") struct OAuth1SignerTests {
     /// RFC 5849, section 1.2.
-    @Test func theExampleOfTheRFCIsSigned() throws {
+    @Test("The RFC's example request has the RFC's signature")
+    func exampleOfRFC() throws {
         let signer = OAuth1Signer(
             client: OAuth1Credentials(key: "dpf43f3p2l4k3l03", secret: "kd94hf93k423kf44"),
             token: OAuth1Credentials(key: "nnch734d00sl2jdk", secret: "pfkkdhi9sl3r4s00")
@@ -28,7 +29,8 @@ import Testing
     }
 
     /// RFC 5849, section 3.4.1.1, with the signature of erratum 2550.
-    @Test func theBaseStringOfTheRFCIsMade() throws {
+    @Test("The RFC's example request has the RFC's base string")
+    func baseString() throws {
         let base = try #require(
             OAuth1BaseString(
                 method: "post",
@@ -55,12 +57,15 @@ import Testing
         #expect(signer.signature(of: base) == "r6/TJjbCOr97/+UU0NsvSne7s5g=")
     }
 
-    /// "Creating a signature" in Twitter's documentation, with its public and long invalid keys.
-    @Test(arguments: [
-        ("api.twitter.com", "hCtSmYh+iHYCEqBWrE7C7hYmtUk="),
-        ("api.x.com", "Ls93hJiZbQ3akF3HF3x1Bz8/zU4="),
-    ])
-    func aTweetIsSigned(host: String, signature: String) throws {
+    /// "Creating a signature" in Twitter's documentation, with its published keys, which are no longer valid.
+    @Test(
+        "The example of Twitter's documentation has the documented header",
+        arguments: [
+            ("api.twitter.com", "hCtSmYh+iHYCEqBWrE7C7hYmtUk="),
+            ("api.x.com", "Ls93hJiZbQ3akF3HF3x1Bz8/zU4="),
+        ]
+    )
+    func tweet(host: String, signature: String) throws {
         let signer = OAuth1Signer(
             client: OAuth1Credentials(
                 key: "xvz1evFS4wEEPTGEFPHBog",
@@ -89,8 +94,9 @@ import Testing
         )
     }
 
-    /// Recomputed by another implementation (Python's hmac).
-    @Test func queriesAndStepsWithoutATokenAreSigned() throws {
+    /// The expected signatures are from another implementation (Python's hmac).
+    @Test("A request with a query, and one without a token, have the expected signatures")
+    func queryAndRequestToken() throws {
         let client = OAuth1Credentials(key: "ck", secret: "cs")
         let time = Date(timeIntervalSince1970: 1_700_000_000)
         let read = OAuth1Signer(client: client, token: OAuth1Credentials(key: "tk", secret: "ts")).authorization(
@@ -112,7 +118,8 @@ import Testing
         #expect(try #require(begin).contains("oauth_callback=\"https%3A%2F%2Fapp.example%2Fcb%3Fx%3D1\""))
     }
 
-    @Test func thePortIsSignedWhereItIsNotTheSchemesOwn() {
+    @Test("The base string contains the port unless it is the scheme's default")
+    func port() {
         let text = { (url: String) in OAuth1BaseString(method: "GET", url: url, parameters: [])?.text }
         #expect(text("https://a.example:443/") == text("https://a.example"))
         #expect(text("http://a.example:443/") == "GET&http%3A%2F%2Fa.example%3A443%2F&")
@@ -120,18 +127,21 @@ import Testing
         #expect(text("/only/a/path") == nil)
     }
 
-    @Test func everyNonceIsNew() {
+    @Test("Every nonce is different and has 32 characters")
+    func nonces() {
         let nonces = Set((0..<1_000).map { _ in OAuth1Signer.randomNonce() })
         #expect(nonces.count == 1_000)
         #expect(nonces.allSatisfy { $0.utf8.count == 32 })
     }
 
-    @Test func secretsAreNotShown() {
+    @Test("Descriptions of credentials do not contain the secret")
+    func redaction() {
         let credentials = OAuth1Credentials(key: "ck", secret: "hidden")
         var dumped = ""
         dump(OAuth1Signer(client: credentials, token: credentials), to: &dumped)
         for text in [dumped, "\(credentials)", String(reflecting: OAuth1Signer(client: credentials))] {
-            #expect(text.contains("ck") && !text.contains("hidden"))
+            #expect(text.contains("ck"))
+            #expect(!text.contains("hidden"))
         }
     }
 }

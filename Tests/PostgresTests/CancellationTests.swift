@@ -1,8 +1,9 @@
 import Postgres
 import Testing
 
-struct CancellationTests {
-    @Test func aCancelledStatementIsStoppedOnTheServer() async throws {
+@Suite("Cancellation") struct CancellationTests {
+    @Test("A cancelled statement is stopped on the server")
+    func statement() async throws {
         try await withFixture({ $0.transactionConnections = 1 }) { fixture in
             let task = Task { try await fixture.pool.run("SELECT pg_sleep(60)") }
             try await fixture.untilRunning("%pg_sleep(60)%")
@@ -13,16 +14,17 @@ struct CancellationTests {
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
 
-            // Far from the minute that the statement would take.
+            // Far less than the minute that the statement would take.
             #expect(time < .seconds(30))
-            // The only connection is free again, and the late cancel request has hit nobody.
+            // The only connection is free again, and the late cancel request has cancelled no other statement.
             for number in 0..<20 {
                 try await #expect(fixture.pool.one("SELECT \(number) AS it") { try $0.int("it") } == number)
             }
         }
     }
 
-    @Test func cancellingHitsNoOneElse() async throws {
+    @Test("A cancel request hits no other statement")
+    func otherStatements() async throws {
         try await withFixture({ $0.transactionConnections = 2 }) { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<300 {
@@ -46,7 +48,8 @@ struct CancellationTests {
         }
     }
 
-    @Test func aCancelledTransactionIsRolledBack() async throws {
+    @Test("A cancelled transaction is rolled back")
+    func transaction() async throws {
         try await withFixture({ $0.transactionConnections = 1 }) { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
             let task = Task {
@@ -64,7 +67,8 @@ struct CancellationTests {
         }
     }
 
-    @Test func aTransactionCancelledBetweenStatementsIsNotCommitted() async throws {
+    @Test("A transaction that is cancelled between statements is not committed")
+    func betweenStatements() async throws {
         try await withFixture { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
             let task = Task {
@@ -80,7 +84,8 @@ struct CancellationTests {
         }
     }
 
-    @Test func aCallerThatLeavesTheQueueTakesNoConnection() async throws {
+    @Test("A cancelled caller leaves the queue for connections")
+    func queue() async throws {
         try await withFixture({ $0.transactionConnections = 1 }) { fixture in
             try await fixture.pool.transaction { db in
                 try await db.run("SELECT 1")
@@ -95,10 +100,11 @@ struct CancellationTests {
         }
     }
 
-    @Test func aSharedConnectionIsNeverCancelled() async throws {
+    @Test("Cancelling does not stop the statements on a shared connection")
+    func sharedConnection() async throws {
         try await withFixture({ $0.readConnections = 1 }) { fixture in
             let behind = try await fixture.admin.transaction { db in
-                // The slow one waits for this, however late it is looked at.
+                // The slow statement waits for this lock until the transaction ends.
                 try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 let slow = Task {
                     try await fixture.pool.reads.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
@@ -115,7 +121,8 @@ struct CancellationTests {
         }
     }
 
-    @Test func continuesAfterCancellation() async throws {
+    @Test("A dedicated connection works after a cancellation")
+    func dedicatedConnection() async throws {
         try await withFixture { fixture in
             let dedicatedConnection = fixture.pool.dedicatedConnection()
             let task = Task { try await dedicatedConnection.segment(["SELECT pg_sleep(60)"]) }

@@ -1,8 +1,9 @@
 import Postgres
 import Testing
 
-struct DedicatedConnectionTests {
-    @Test func aSegmentIsCommittedTogetherOrNotAtAll() async throws {
+@Suite("Dedicated connections") struct DedicatedConnectionTests {
+    @Test("A segment is committed completely or not at all")
+    func atomicSegment() async throws {
         try await withFixture { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8 PRIMARY KEY)")
             let dedicatedConnection = fixture.pool.dedicatedConnection()
@@ -21,12 +22,13 @@ struct DedicatedConnectionTests {
             #expect(error?.violates("things_pkey") == true)
             #expect(error?.outcomeUnknown == false)
             try await #expect(fixture.pool.all("SELECT id FROM things") { try $0.int("id") } == [2])
-            // What was to be prepared behind the failure is prepared when it is next used.
+            // A statement after the failed one was not prepared, so its next use prepares it.
             try await #expect(dedicatedConnection.segment(["SELECT \(1)::int4"]).count == 1)
         }
     }
 
-    @Test func theSecondStatementSeesWhatWasCommittedWhileTheFirstWaited() async throws {
+    @Test("The second statement sees what was committed while the first waited")
+    func snapshotPerStatement() async throws {
         try await withFixture { fixture in
             try await fixture.pool.run("CREATE TABLE heads (id int8 PRIMARY KEY, last int8)")
             try await fixture.pool.run("CREATE TABLE things (id int8)")
@@ -49,7 +51,8 @@ struct DedicatedConnectionTests {
         }
     }
 
-    @Test func segmentsOfManyCallersStayTheirOwn() async throws {
+    @Test("Concurrent callers get the results of their own segments")
+    func manyCallers() async throws {
         try await withFixture { fixture in
             let dedicatedConnection = fixture.pool.dedicatedConnection()
             let wrong = await withTaskGroup(of: Int.self) { group in
@@ -74,7 +77,8 @@ struct DedicatedConnectionTests {
         }
     }
 
-    @Test func aDroppedLaneClosesItsConnection() async throws {
+    @Test("A dropped connection closes")
+    func dropped() async throws {
         try await withFixture({ $0.readConnections = 0 }) { fixture in
             try await fixture.pool.run("SELECT 1")
             do {
@@ -84,7 +88,7 @@ struct DedicatedConnectionTests {
                 _ = try await dedicatedConnection.segment(["SELECT 1"])
             }
 
-            try await until("the lane's backend is gone") { try await fixture.backends().count <= 1 }
+            try await until("the connection's backend is gone") { try await fixture.backends().count <= 1 }
         }
     }
 }

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A TCP proxy in front of the server that can cut, stall and swallow: the faults a network has.
+/// A TCP proxy in front of the server that can cut connections, refuse them and hold bytes back.
 final class FaultProxy: @unchecked Sendable {
-    // Unchecked: the descriptors are constant; everything that changes is under the condition's lock.
+    // Unchecked: the descriptors are constant, and all other state is under the condition's lock.
 
     struct Unavailable: Error {}
 
@@ -27,7 +27,7 @@ final class FaultProxy: @unchecked Sendable {
         Thread.detachNewThread { self.acceptAll() }
     }
 
-    /// How many connections were let through.
+    /// The number of connections that were let through.
     var connections: Int { condition.withLock { accepted } }
 
     /// Cuts every connection.
@@ -37,12 +37,12 @@ final class FaultProxy: @unchecked Sendable {
         }
     }
 
-    /// Turns new connections away, or no longer.
+    /// Refuses new connections, or accepts them again.
     func refuse(_ isRefusing: Bool = true) {
         condition.withLock { self.isRefusing = isRefusing }
     }
 
-    /// Keeps back what goes to the server, what comes from it, or both.
+    /// Holds back requests, responses, or both.
     func hold(requests: Bool = false, responses: Bool = false) {
         condition.withLock {
             holdsRequests = requests
@@ -98,7 +98,7 @@ final class FaultProxy: @unchecked Sendable {
             let count = recv(source, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             condition.lock()
-            // A cut ends a hold as well.
+            // Closing ends a hold as well.
             while isHeld(), !isClosed { _ = condition.wait(until: Date(timeIntervalSinceNow: 0.02)) }
             condition.unlock()
             var sent = 0

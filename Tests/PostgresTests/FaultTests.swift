@@ -1,9 +1,10 @@
 import Postgres
 import Testing
 
-/// What the network and the server do to a pool, through a proxy that does it.
-struct FaultTests {
-    @Test func aStatementCutOffWhileItRunsHasAnUnknownOutcome() async throws {
+/// A pool whose network or server fails, through a proxy that causes the fault.
+@Suite("Faults of network and server") struct FaultTests {
+    @Test("A statement that is cut off while it runs has an unknown outcome")
+    func cutStatement() async throws {
         let proxy = try FaultProxy()
         try await withFixture(through: proxy, { _ in }) { fixture in
             let task = Task { try await fixture.pool.run("SELECT pg_sleep(60)") }
@@ -19,7 +20,8 @@ struct FaultTests {
         }
     }
 
-    @Test func aTransactionCutOffBeforeItsCommitIsCertainlyUndone() async throws {
+    @Test("A transaction that is cut off before its commit is certainly rolled back")
+    func cutBeforeCommit() async throws {
         let proxy = try FaultProxy()
         try await withFixture(through: proxy, { _ in }) { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
@@ -44,7 +46,8 @@ struct FaultTests {
         }
     }
 
-    @Test func aCommitWhoseAnswerIsLostHasAnUnknownOutcome() async throws {
+    @Test("A commit whose response is lost has an unknown outcome")
+    func lostCommitResponse() async throws {
         let proxy = try FaultProxy()
         try await withFixture(through: proxy, { _ in }) { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
@@ -68,7 +71,8 @@ struct FaultTests {
         }
     }
 
-    @Test func unknownOutcomeOfSentSegment() async throws {
+    @Test("A sent segment has an unknown outcome, and one that was not sent can be retried")
+    func unknownOutcomeOfSentSegment() async throws {
         let proxy = try FaultProxy()
         try await withFixture(through: proxy, { $0.acquireTimeout = .seconds(5) }) { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
@@ -94,12 +98,13 @@ struct FaultTests {
             #expect(lost?.kind == .connectionLost(outcomeUnknown: true))
             #expect(unsent?.outcomeUnknown == false)
             #expect(unsent?.isRetryable == true)
-            try await until("the lane is back") { (try? await dedicatedConnection.segment(["SELECT 1"])) != nil }
+            try await until("the connection is back") { (try? await dedicatedConnection.segment(["SELECT 1"])) != nil }
             try await #expect(fixture.pool.all("SELECT id FROM things") { try $0.int("id") } == [1])
         }
     }
 
-    @Test func aSilentServerIsTakenForDead() async throws {
+    @Test("A server that does not respond counts as unavailable")
+    func silentServer() async throws {
         let proxy = try FaultProxy()
         try await withFixture(
             through: proxy,
@@ -107,11 +112,11 @@ struct FaultTests {
                 $0.readConnections = 1
                 $0.readTimeout = .seconds(1)
                 $0.statementTimeout = .seconds(1)
-                // The second read is to be sent before the first is given up, though its task may wait for a thread.
+                // Long enough for a slow machine to send the second read before the first one times out.
                 $0.responseTimeout = .seconds(4)
             }
         ) { fixture in
-            // A machine that is held up may be slower than that.
+            // Connecting may take a slow machine longer than these timeouts.
             try await until("it can be read") { (try? await fixture.pool.ping()) != nil }
             try await until("it can be written") { (try? await fixture.pool.run("SELECT 1")) != nil }
             proxy.hold(requests: true, responses: true)
@@ -130,12 +135,14 @@ struct FaultTests {
             }
             proxy.hold()
 
-            #expect(time > .milliseconds(4_950) && time < .seconds(25))
+            #expect(time > .milliseconds(4_950))
+            #expect(time < .seconds(25))
             try await until("the pool is back") { (try? await fixture.pool.ping()) != nil }
         }
     }
 
-    @Test func startsWithoutServer() async throws {
+    @Test("A pool starts without a server, and connects once there is one")
+    func startsWithoutServer() async throws {
         let proxy = try FaultProxy()
         proxy.refuse()
         try await withFixture(through: proxy, { $0.acquireTimeout = .milliseconds(200) }) { fixture in
@@ -158,7 +165,8 @@ struct FaultTests {
         }
     }
 
-    @Test func reconnectsAfterTermination() async throws {
+    @Test("All connections come back after the server terminated them")
+    func reconnectsAfterTermination() async throws {
         try await withFixture { fixture in
             let dedicatedConnection = fixture.pool.dedicatedConnection()
             _ = try await dedicatedConnection.segment(["SELECT 1"])
@@ -179,13 +187,14 @@ struct FaultTests {
         }
     }
 
-    @Test func hungConnectAttempt() async throws {
+    @Test("A connection attempt that hangs is given up and repeated")
+    func hungConnectAttempt() async throws {
         let proxy = try FaultProxy()
         proxy.hold(requests: true, responses: true)
         try await withFixture(
             through: proxy,
             {
-                // Time enough to connect in, once it is possible.
+                // Long enough to connect once the proxy lets bytes through.
                 $0.connectTimeout = .seconds(1)
                 $0.acquireTimeout = .seconds(2)
             }

@@ -1,8 +1,9 @@
 import Postgres
 import Testing
 
-struct ListenerTests {
-    @Test func notificationsArriveInOrderOnTheChannelsAskedFor() async throws {
+@Suite("Listening for notifications") struct ListenerTests {
+    @Test("Notifications of the requested channels arrive in order")
+    func orderAndChannels() async throws {
         try await withFixture { fixture in
             let channels = [fixture.schema + "_a", fixture.schema + " \"B\""]
             var events = fixture.pool.listen(channels).makeAsyncIterator()
@@ -21,7 +22,8 @@ struct ListenerTests {
         }
     }
 
-    @Test func aListenerListensAgainAndSaysSo() async throws {
+    @Test("A listener reconnects and reports it")
+    func reconnects() async throws {
         try await withFixture { fixture in
             let channel = fixture.schema
             var events = fixture.pool.listen([channel]).makeAsyncIterator()
@@ -35,12 +37,13 @@ struct ListenerTests {
         }
     }
 
-    @Test func aDeadPeerIsFound() async throws {
+    @Test("A connection that no longer responds is found and replaced")
+    func deadPeer() async throws {
         let proxy = try FaultProxy()
         try await withFixture(
             through: proxy,
             {
-                // The listener's connection alone: another that comes late would be taken for the new one.
+                // Only the listener's connection, so that a late connection of the pool is not counted as its new one.
                 $0.readConnections = 0
                 $0.transactionConnections = 0
                 $0.keepaliveInterval = .milliseconds(100)
@@ -52,25 +55,26 @@ struct ListenerTests {
 
             proxy.hold(requests: true, responses: true)
             let before = proxy.connections
-            try await until("it connects anew") { proxy.connections > before }
+            try await until("it reconnects") { proxy.connections > before }
             proxy.hold()
 
             #expect(await events.next() == .reconnected)
         }
     }
 
-    @Test func aSlowReaderIsToldThatItMissedSome() async throws {
+    @Test("A slow reader is told that it missed notifications")
+    func slowReader() async throws {
         try await withFixture({
             $0.notificationBuffer = 4
             $0.keepaliveInterval = .milliseconds(50)
         }) { fixture in
             var events = fixture.pool.listen([fixture.schema]).makeAsyncIterator()
             #expect(await events.next() == .reconnected)
-            // Far more than there is room for: some of them come late, to a backend that is held up.
+            // Far more than the buffer holds, because a slow backend may deliver some of them late.
             for number in 0..<200 {
                 try await fixture.admin.run("SELECT pg_notify(\(fixture.schema), \(String(number)))")
             }
-            // Another backend's, but sent after all of them.
+            // From another backend, but sent after all of them.
             var other = fixture.pool.listen([fixture.schema + "2"]).makeAsyncIterator()
             #expect(await other.next() == .reconnected)
             try await fixture.admin.run("SELECT pg_notify(\(fixture.schema + "2"), '')")
@@ -83,7 +87,8 @@ struct ListenerTests {
         }
     }
 
-    @Test func aListenerEndsWithItsPool() async throws {
+    @Test("A listener ends with its pool")
+    func poolShutdown() async throws {
         try await withFixture { fixture in
             var events = fixture.pool.listen([fixture.schema]).makeAsyncIterator()
             #expect(await events.next() == .reconnected)

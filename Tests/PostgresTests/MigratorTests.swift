@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-struct MigratorTests {
+@Suite("Migrations") struct MigratorTests {
     private func migration(_ name: String, _ sql: String) -> Migration {
         Migration(name: name, sql: Array(sql.utf8))
     }
@@ -43,7 +43,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func migrationsAreAppliedOnceInTheOrderOfTheirNames() async throws {
+    @Test("Migrations are applied once, in the order of their names")
+    func order() async throws {
         try await withSchema { fixture, migrator, schema in
             let second = migration("V0002_add_name", "ALTER TABLE things ADD COLUMN name text;")
 
@@ -56,7 +57,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func concurrentMigration() async throws {
+    @Test("Concurrent migrators apply each migration once")
+    func concurrentMigration() async throws {
         try await withSchema { fixture, migrator, schema in
             let slow = migration("V0002_slow", "SELECT pg_sleep(0.1); INSERT INTO things VALUES (3)")
 
@@ -73,7 +75,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func anEditedMigrationIsRefused() async throws {
+    @Test("A migration that was edited after it was applied is refused")
+    func editedMigration() async throws {
         try await withSchema { _, migrator, _ in
             try await migrator.migrate([first])
 
@@ -86,7 +89,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func aMissingOrLateMigrationIsRefused() async throws {
+    @Test("A missing migration, or a new one before an applied one, is refused")
+    func missingOrLateMigration() async throws {
         try await withSchema { fixture, migrator, schema in
             let third = migration("V0003_other", "CREATE TABLE other (id int8)")
             try await migrator.migrate([first, third])
@@ -102,7 +106,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func anOlderReleaseStartsBesideItsSuccessor() async throws {
+    @Test("An older release starts while a newer one's migrations are applied")
+    func olderRelease() async throws {
         try await withSchema { _, migrator, _ in
             try await migrator.migrate([first, migration("V0002_newer", "CREATE TABLE newer (id int8)")])
 
@@ -110,7 +115,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func aFailedMigrationLeavesNothingBehind() async throws {
+    @Test("A failed migration leaves no change, and can be corrected")
+    func failedMigration() async throws {
         try await withSchema { fixture, migrator, schema in
             let broken = migration("V0002_broken", "CREATE TABLE half (id int8); SELECT 1 / 0; CREATE TABLE rest ();")
 
@@ -124,8 +130,11 @@ struct MigratorTests {
         }
     }
 
-    @Test(arguments: ["CREATE TABLE half (id int8); COMMIT;", "COMMIT; BEGIN; CREATE TABLE half (id int8);"])
-    func aMigrationMustNotEndItsTransaction(sql: String) async throws {
+    @Test(
+        "A migration that ends its transaction is refused",
+        arguments: ["CREATE TABLE half (id int8); COMMIT;", "COMMIT; BEGIN; CREATE TABLE half (id int8);"]
+    )
+    func transactionControl(sql: String) async throws {
         try await withSchema { _, migrator, _ in
             let error = await #expect(throws: PostgresError.self) {
                 try await migrator.migrate([migration("V0001_commits", sql)])
@@ -136,7 +145,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func settingsDoNotLeak() async throws {
+    @Test("A setting of one migration does not apply to the next")
+    func settingsDoNotLeak() async throws {
         try await withSchema { fixture, migrator, schema in
             let wandering = migration("V0002_wanders", "SET search_path = public; SELECT 1;")
             let next = migration("V0003_next", "CREATE TABLE next (id int8)")
@@ -147,7 +157,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func aRoleIsMadeAndOwnsItsSchema() async throws {
+    @Test("A role is made and owns its schema")
+    func role() async throws {
         let role = TestServer.uniqueName("R ")
         try await withSchema(role: role) { fixture, migrator, schema in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -165,7 +176,8 @@ struct MigratorTests {
         }
     }
 
-    @Test func aMigrationThatIsNoTextIsRefused() async throws {
+    @Test("A migration that is not UTF-8 text is refused")
+    func binaryMigration() async throws {
         try await withSchema { fixture, migrator, schema in
             for bytes: [UInt8] in [[0x53, 0], [0xFF, 0xFE]] {
                 let error = await #expect(throws: PostgresError.self) {

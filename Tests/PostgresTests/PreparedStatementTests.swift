@@ -1,13 +1,14 @@
 import Postgres
 import Testing
 
-struct PreparedStatementTests {
-    /// Names and texts of what is prepared on the connection that answers.
+@Suite("Prepared statements") struct PreparedStatementTests {
+    /// The texts of the statements that are prepared on the connection.
     private func prepared(_ db: some PostgresExecutor) async throws -> [String] {
         try await db.all("SELECT statement FROM pg_prepared_statements ORDER BY name") { try $0.string("statement") }
     }
 
-    @Test func aStatementIsPreparedOnceAndUsedAgain() async throws {
+    @Test("A statement is prepared once and reused")
+    func reuse() async throws {
         try await withFixture({ $0.readConnections = 1 }) { fixture in
             for number in 0..<10 { try await fixture.pool.reads.run("SELECT \(number)") }
 
@@ -16,7 +17,8 @@ struct PreparedStatementTests {
         }
     }
 
-    @Test func onlyTheMostRecentStatementsAreKept() async throws {
+    @Test("Only the most recent statements stay prepared")
+    func capacity() async throws {
         try await withFixture({
             $0.readConnections = 1
             $0.preparedStatements = 4
@@ -35,7 +37,8 @@ struct PreparedStatementTests {
         }
     }
 
-    @Test func statementsAreDroppedInTransactionsToo() async throws {
+    @Test("Statements are dropped in transactions too, even in failed ones")
+    func capacityInTransactions() async throws {
         try await withFixture({
             $0.transactionConnections = 1
             $0.preparedStatements = 4
@@ -52,7 +55,8 @@ struct PreparedStatementTests {
         }
     }
 
-    @Test func unpreparableStatement() async throws {
+    @Test("A statement that cannot be prepared fails for its own caller")
+    func unpreparableStatement() async throws {
         try await withFixture { fixture in
             let states = await withTaskGroup(of: String?.self) { group in
                 for _ in 0..<50 {
@@ -73,7 +77,8 @@ struct PreparedStatementTests {
         }
     }
 
-    @Test func aChangedTableIsReadAgain() async throws {
+    @Test("After a change of a table its statements are prepared again")
+    func changedTable() async throws {
         try await withFixture { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
             try await fixture.pool.run("INSERT INTO things VALUES (1)")
@@ -93,7 +98,8 @@ struct PreparedStatementTests {
         }
     }
 
-    @Test func statementsDroppedByOthers() async throws {
+    @Test("A statement that another command dropped is prepared again")
+    func statementsDroppedByOthers() async throws {
         try await withFixture({ $0.transactionConnections = 1 }) { fixture in
             for _ in 0..<3 { try await fixture.pool.run("SELECT 1") }
             try await fixture.pool.run("DEALLOCATE ALL")

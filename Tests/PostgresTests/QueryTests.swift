@@ -1,8 +1,9 @@
 import Postgres
 import Testing
 
-struct QueryTests {
-    @Test func valuesBecomeParametersAndOnlyUnsafeTextBecomesSQL() {
+@Suite("Queries") struct QueryTests {
+    @Test("Interpolated values become parameters, and only unsafe text becomes SQL")
+    func interpolation() {
         let name = "x'; DROP TABLE a; --"
         let query: PostgresQuery =
             "SELECT \(identifier: "we\"ird") FROM a WHERE b = \(name) AND c = \(nil as Int?) ORDER BY \(unsafe: "d DESC")"
@@ -13,7 +14,8 @@ struct QueryTests {
         #expect(query.parameters[1].bytes == nil)
     }
 
-    @Test func aURLThatCannotBeReadIsRefusedWithoutItsPassword() {
+    @Test("An error about a malformed URL does not contain the password")
+    func malformedURL() {
         let error = #expect(throws: PostgresError.self) {
             try PostgresConfiguration(url: "postgres://user:s3cret@host:notaport:1/x?nonsense=1")
         }
@@ -22,7 +24,8 @@ struct QueryTests {
         #expect(error.map { "\($0)" }?.contains("s3cret") == false)
     }
 
-    @Test func anErrorSaysNothingOfRows() async throws {
+    @Test("An error names the constraint, and contains no values of the row")
+    func errorWithoutValues() async throws {
         try await withFixture { fixture in
             try await fixture.pool.run("CREATE TABLE people (email text CONSTRAINT people_email_key UNIQUE)")
             try await fixture.pool.run("INSERT INTO people VALUES (\("secret@example.org"))")
@@ -40,7 +43,8 @@ struct QueryTests {
         }
     }
 
-    @Test func roleAndSchemaAreTaken() async throws {
+    @Test("Role, schema and application name are set")
+    func roleAndSchema() async throws {
         let role = TestServer.uniqueName("r o\\l\"e ")
         try await withFixture { fixture in
             try await fixture.admin.run("CREATE ROLE \(identifier: role) NOLOGIN")
@@ -52,14 +56,14 @@ struct QueryTests {
             relaxTimeouts(&configuration)
             let pool = PostgresPool(configuration: configuration, logger: TestServer.logger)
 
-            let who = try await pool.one(
+            let settings = try await pool.one(
                 """
                 SELECT current_user::text AS role, current_schema::text AS schema, current_setting('TimeZone') AS zone,
                     current_setting('client_encoding') AS encoding, current_setting('application_name') AS application
                 """
             ) { row in try ["role", "schema", "zone", "encoding", "application"].map(row.string) }
 
-            #expect(who == [role, role, "UTC", "UTF8", "it's \\ me"])
+            #expect(settings == [role, role, "UTC", "UTF8", "it's \\ me"])
             await pool.shutdown()
             try await fixture.admin.run("DROP OWNED BY \(identifier: role)")
             try await fixture.admin.run("DROP ROLE \(identifier: role)")

@@ -1,15 +1,17 @@
 import Postgres
 import Testing
 
-struct ReadsTests {
-    @Test func readsAnswer() async throws {
+@Suite("Reads") struct ReadsTests {
+    @Test("A read returns its value")
+    func value() async throws {
         try await withFixture { fixture in
             let sum = try await fixture.pool.reads.one("SELECT \(2) + \(3) AS sum") { try $0.int("sum") }
             #expect(sum == 5)
         }
     }
 
-    @Test func readsHaveSettingsOfTheirOwn() async throws {
+    @Test("Reads have separate settings")
+    func settings() async throws {
         try await withFixture { configuration in
             configuration.readSettings = ["plan_cache_mode": "force_generic_plan"]
         } _: { fixture in
@@ -21,7 +23,8 @@ struct ReadsTests {
         }
     }
 
-    @Test func aDivisionByZeroIsItsOwnCallersAlone() async throws {
+    @Test("A failed read affects no other read on the connection")
+    func failedRead() async throws {
         try await withFixture { fixture in
             let outcomes = await withTaskGroup(of: (Int, Int?, PostgresError?).self) { group in
                 for number in 0..<200 {
@@ -49,7 +52,8 @@ struct ReadsTests {
         }
     }
 
-    @Test func answersStayInOrderThoughCallersLeave() async throws {
+    @Test("Results stay with their callers although others are cancelled")
+    func cancelledReads() async throws {
         try await withFixture { fixture in
             let wrong = await withTaskGroup(of: Bool.self) { group in
                 for number in 0..<1_000 {
@@ -71,7 +75,8 @@ struct ReadsTests {
         }
     }
 
-    @Test func aWriteIsRefused() async throws {
+    @Test("A write is refused")
+    func write() async throws {
         try await withFixture { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
 
@@ -83,7 +88,8 @@ struct ReadsTests {
         }
     }
 
-    @Test func aSlowReadIsStoppedByTheServer() async throws {
+    @Test("The server stops a read that takes too long")
+    func slowRead() async throws {
         try await withFixture({ $0.readTimeout = .milliseconds(100) }) { fixture in
             let error = await #expect(throws: PostgresError.self) {
                 try await fixture.pool.reads.run("SELECT pg_sleep(5)")
@@ -94,7 +100,8 @@ struct ReadsTests {
         }
     }
 
-    @Test func moreReadsThanMayWaitAreTurnedAway() async throws {
+    @Test("Reads beyond the limit of waiting ones are refused")
+    func waitingLimit() async throws {
         try await withFixture({
             $0.readConnections = 1
             $0.readsInFlight = 1
@@ -102,7 +109,7 @@ struct ReadsTests {
         }) { fixture in
             let refused = Counter()
             let tasks = try await fixture.admin.transaction { db in
-                // All reads wait for this, so that none makes room before enough were turned away.
+                // All reads wait for this lock, so none finishes before enough of them were refused.
                 try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 let tasks = (0..<40).map { _ in
                     Task { () async -> PostgresError.Kind? in
@@ -127,7 +134,8 @@ struct ReadsTests {
         }
     }
 
-    @Test func readsSurviveTheLossOfTheirConnections() async throws {
+    @Test("Reads are repeated when their connections are lost")
+    func lostConnections() async throws {
         try await withFixture { fixture in
             try await fixture.pool.ping()
 

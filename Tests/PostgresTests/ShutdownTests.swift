@@ -3,14 +3,15 @@ import Testing
 
 @testable import Postgres
 
-struct ShutdownTests {
-    @Test func drainsRunningWork() async throws {
+@Suite("Shutdown") struct ShutdownTests {
+    @Test("A shutdown finishes running work and refuses new work")
+    func drainsRunningWork() async throws {
         try await withFixture({ $0.drainTimeout = .seconds(60) }) { fixture in
             try await fixture.pool.run("CREATE TABLE things (id int8)")
             let dedicatedConnection = fixture.pool.dedicatedConnection()
             _ = try await dedicatedConnection.segment(["SELECT 1"])
             let (transaction, down) = try await fixture.admin.transaction { db in
-                // What is under way waits for this, however late it is looked at.
+                // The running transaction waits for this lock until the outer transaction ends.
                 try await db.run("SELECT pg_advisory_xact_lock(hashtext(\(fixture.schema)))")
                 let transaction = Task {
                     try await fixture.pool.transaction { db in
@@ -50,7 +51,8 @@ struct ShutdownTests {
         }
     }
 
-    @Test func aShutdownDoesNotWaitForever() async throws {
+    @Test("A shutdown stops waiting after its timeout")
+    func drainTimeout() async throws {
         try await withFixture({ $0.drainTimeout = .milliseconds(200) }) { fixture in
             let task = Task { try await fixture.pool.run("SELECT pg_sleep(60)") }
             try await fixture.untilRunning("%pg_sleep(60)%")
@@ -58,14 +60,15 @@ struct ShutdownTests {
             let clock = ContinuousClock()
             let time = await clock.measure { await fixture.pool.shutdown() }
 
-            // Far from the minute that the statement would take.
+            // Far less than the minute that the statement would take.
             #expect(time < .seconds(30))
             let error = await #expect(throws: PostgresError.self) { try await task.value }
             #expect(error?.outcomeUnknown == true)
         }
     }
 
-    @Test func aPoolThatIsRunClosesWhenItIsCancelled() async throws {
+    @Test("Cancelling the pool's run shuts it down")
+    func cancelledRun() async throws {
         try await withFixture { fixture in
             let running = Task { try await fixture.pool.run() }
             try await fixture.pool.ping()
@@ -79,7 +82,8 @@ struct ShutdownTests {
         }
     }
 
-    @Test func aPoolThatWasNeverUsedShutsDown() async throws {
+    @Test("A pool that was never used shuts down, even twice")
+    func unusedPool() async throws {
         let pool = PostgresPool(
             configuration: try PostgresConfiguration(url: TestServer.url),
             logger: TestServer.logger
@@ -91,7 +95,8 @@ struct ShutdownTests {
         #expect(error?.kind == .shuttingDown)
     }
 
-    @Test func aPoolDroppedWithoutShutdownClosesItsConnections() async throws {
+    @Test("A pool that is dropped without a shutdown closes its connections")
+    func droppedPool() async throws {
         try await withFixture { fixture in
             let name = TestServer.uniqueName("dropped_")
             do {
@@ -110,7 +115,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("A command that follows a stop in one batch is answered", .timeLimit(.minutes(1)))
+    @Test("A command behind a stop in one batch gets its response", .timeLimit(.minutes(1)))
     func commandBehindStop() async throws {
         let engine = Engine(
             configuration: try PostgresConfiguration(url: "postgres://127.0.0.1:1/none"),
@@ -119,7 +124,7 @@ struct ShutdownTests {
         #expect(engine.post(.stop))
         await withCheckedContinuation { continuation in
             #expect(engine.post(.shutdown { continuation.resume() }))
-            // Its first batch is both.
+            // Both commands are in its first batch.
             engine.start()
         }
         #expect(!engine.post(.stop))

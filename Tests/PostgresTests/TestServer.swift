@@ -3,7 +3,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// The PostgreSQL server the tests run on: `TEST_DATABASE_URL`, whose user is a superuser.
+/// The PostgreSQL server for the tests, from `TEST_DATABASE_URL`, whose user is a superuser.
 enum TestServer {
     struct Missing: Error, CustomStringConvertible {
         let description = "TEST_DATABASE_URL names no PostgreSQL server; run `make test`"
@@ -22,7 +22,7 @@ enum TestServer {
         }
     }
 
-    /// Where the server listens, for a proxy in front of it.
+    /// The server's address, for a proxy in front of it.
     static var address: (host: String, port: UInt16) {
         get throws {
             guard let components = URLComponents(string: try url), let port = components.port else { throw Missing() }
@@ -39,20 +39,20 @@ enum TestServer {
         return url
     }
 
-    /// A name no other test uses.
+    /// A name that no other test uses.
     static func uniqueName(_ prefix: String) -> String {
         prefix + UUID().uuidString.lowercased().replacing("-", with: "").prefix(16)
     }
 }
 
-/// A pool in a schema of its own, and another one to look at it from outside.
+/// A pool in a schema of its own, and another pool to observe it from outside.
 struct Fixture: Sendable {
     let pool: PostgresPool
     let admin: PostgresPool
     let schema: String
     let applicationName: String
 
-    /// Backends of the pool.
+    /// The process ids of the pool's backends.
     func backends() async throws -> [Int] {
         try await admin.all(
             "SELECT pid FROM pg_stat_activity WHERE application_name = \(applicationName) ORDER BY pid"
@@ -73,7 +73,7 @@ struct Fixture: Sendable {
         }
     }
 
-    /// Ends every backend of the pool; returns how many there were.
+    /// Terminates every backend of the pool, and returns their number.
     @discardableResult
     func terminateBackends() async throws -> Int {
         try await admin.all(
@@ -82,9 +82,9 @@ struct Fixture: Sendable {
     }
 }
 
-/// Lets so many in at a time, since tests that all connect at once only wait for one another.
+/// Limits how many tests run at once, because tests that all connect together only wait for each other.
 final class TestSlots: Sendable {
-    static let fixtures = TestSlots(places: 8)
+    static let fixtures = TestSlots(capacity: 8)
 
     private struct State {
         var free: Int
@@ -93,8 +93,8 @@ final class TestSlots: Sendable {
 
     private let state: Mutex<State>
 
-    init(places: Int) {
-        state = Mutex(State(free: places))
+    init(capacity: Int) {
+        state = Mutex(State(free: capacity))
     }
 
     func enter() async {
@@ -125,16 +125,16 @@ struct Timeout: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits until something is so, for a minute at most.
-func until(_ what: String, _ isSo: () async throws -> Bool) async throws {
+/// Waits until a condition holds, for a minute at most.
+func until(_ condition: String, _ holds: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
-    while try await !isSo() {
-        guard ContinuousClock.now < deadline else { throw Timeout(description: "not within 60 s: \(what)") }
+    while try await !holds() {
+        guard ContinuousClock.now < deadline else { throw Timeout(description: "not within 60 s: \(condition)") }
         try await Task.sleep(for: .milliseconds(5))
     }
 }
 
-/// What a call fails with; nil if it does not.
+/// The error of a call; nil if it succeeds.
 func failure<Value>(_ body: () async throws -> Value) async -> PostgresError? {
     do {
         _ = try await body()
@@ -144,7 +144,7 @@ func failure<Value>(_ body: () async throws -> Value) async -> PostgresError? {
     }
 }
 
-/// The machine may be held up for seconds; tests of a bound set their own.
+/// Sets timeouts for a slow machine; tests of a timeout set their own.
 func relaxTimeouts(_ configuration: inout PostgresConfiguration) {
     configuration.connectTimeout = .seconds(30)
     configuration.acquireTimeout = .seconds(30)
@@ -154,7 +154,7 @@ func relaxTimeouts(_ configuration: inout PostgresConfiguration) {
     configuration.idleTransactionTimeout = .seconds(120)
 }
 
-/// Runs a test with a pool of its own, in a schema of its own, behind a proxy if given one.
+/// Runs a test with a new pool in a new schema, through the proxy if there is one.
 func withFixture(
     through proxy: FaultProxy? = nil,
     _ adjust: (inout PostgresConfiguration) -> Void = { _ in },

@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 import Testing
 
-struct TransactionTests {
+@Suite("Transactions") struct TransactionTests {
     private struct TestError: Error {}
 
     private func withTable(
@@ -20,7 +20,8 @@ struct TransactionTests {
         try await fixture.pool.all("SELECT amount FROM accounts ORDER BY id") { try $0.int("amount") }
     }
 
-    @Test func commit() async throws {
+    @Test("A transaction's changes become visible at its commit")
+    func commit() async throws {
         try await withTable { fixture in
             let before = try await fixture.pool.transaction { db in
                 try await db.run("UPDATE accounts SET amount = amount - 10 WHERE id = 1")
@@ -48,7 +49,7 @@ struct TransactionTests {
             try await fixture.pool.transaction { db in
                 db.onCommit { runs.add(1, ordering: .relaxed) }
                 #expect(runs.load(ordering: .relaxed) == 0)
-                // The first attempt fails as a deadlock would, and is run again.
+                // The first attempt fails like a deadlock, and the transaction is repeated.
                 guard attempts.add(1, ordering: .relaxed).newValue > 1 else {
                     try await db.run("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40P01'; END $$")
                     return
@@ -61,7 +62,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func rollbackOnThrow() async throws {
+    @Test("A transaction that throws is rolled back")
+    func rollbackOnThrow() async throws {
         try await withTable { fixture in
             await #expect(throws: TestError.self) {
                 try await fixture.pool.transaction { db in
@@ -74,7 +76,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func rollbackOnFailedStatement() async throws {
+    @Test("A transaction with a failed statement is rolled back, even if the error was ignored")
+    func rollbackOnFailedStatement() async throws {
         try await withTable { fixture in
             let error = await #expect(throws: PostgresError.self) {
                 try await fixture.pool.transaction { db in
@@ -88,7 +91,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func aDeferredConstraintIsAnErrorAtTheEnd() async throws {
+    @Test("A violated deferred constraint is an error of the commit")
+    func deferredConstraint() async throws {
         try await withTable { fixture in
             try await fixture.pool.run("UPDATE accounts SET amount = 100 * id")
             try await fixture.pool.run(
@@ -108,7 +112,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func aTransactionWithoutStatementsTakesNoConnection() async throws {
+    @Test("A transaction without statements takes no connection")
+    func empty() async throws {
         try await withTable({ $0.transactionConnections = 1 }) { fixture in
             let value = try await fixture.pool.transaction { _ in
                 try await fixture.pool.one("SELECT 1 AS it") { try $0.int("it") }
@@ -118,7 +123,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func isolationLevel() async throws {
+    @Test("A transaction has the requested isolation level")
+    func isolationLevel() async throws {
         try await withTable { fixture in
             for (isolation, name) in [
                 (PostgresIsolation.readCommitted, "read committed"), (.repeatableRead, "repeatable read"),
@@ -132,7 +138,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func aDeadlockIsRunAgain() async throws {
+    @Test("A deadlocked transaction is repeated")
+    func deadlock() async throws {
         try await withTable { fixture in
             let runs = Counter()
             let barrier = Barrier(of: 2)
@@ -156,7 +163,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func aSerializationFailureIsRunAgain() async throws {
+    @Test("A transaction with a serialization failure is repeated")
+    func serializationFailure() async throws {
         try await withTable { fixture in
             let barrier = Barrier(of: 2)
             let runs = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -168,7 +176,7 @@ struct TransactionTests {
                             let sum = try await db.one("SELECT sum(amount)::int8 AS it FROM accounts") {
                                 try $0.int("it")
                             }
-                            // Both have read before either writes, the first time.
+                            // In the first attempt both read before either of them writes.
                             await barrier.wait()
                             try await db.run("UPDATE accounts SET amount = \(sum) WHERE id = \(id)")
                         }
@@ -183,7 +191,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func aBodyIsNotRunForever() async throws {
+    @Test("A transaction is repeated at most four times")
+    func attempts() async throws {
         try await withTable { fixture in
             var runs = 0
             let error = await #expect(throws: PostgresError.self) {
@@ -199,7 +208,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func moreTransactionsThanConnectionsWaitTheirTurn() async throws {
+    @Test("Transactions beyond the connections wait for one")
+    func waiting() async throws {
         try await withTable({ $0.transactionConnections = 3 }) { fixture in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<40 {
@@ -217,7 +227,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func waitingForAConnectionIsBounded() async throws {
+    @Test("Waiting for a connection has a limit of time and of number")
+    func waitingLimit() async throws {
         try await withTable({
             $0.transactionConnections = 1
             $0.acquireTimeout = .seconds(5)
@@ -245,7 +256,8 @@ struct TransactionTests {
         }
     }
 
-    @Test func anEndedTransactionRunsNothing() async throws {
+    @Test("A transaction that has ended runs no statement")
+    func ended() async throws {
         try await withTable { fixture in
             var escaped: PostgresTransaction?
             try await fixture.pool.transaction { db in
@@ -269,7 +281,7 @@ final class Counter: Sendable {
     }
 }
 
-/// A place where some wait for one another, the first time they come.
+/// A barrier at which tasks wait for each other the first time.
 actor Barrier {
     private var missing: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -2,9 +2,9 @@ import Foundation
 import Postgres
 import Testing
 
-/// Values on their way to the server and back.
-struct ValueTests {
-    /// Sends a value, has the server hand it back as it understood it, and reads it.
+/// Values that are sent to the server and read back.
+@Suite("Values") struct ValueTests {
+    /// Sends a value and reads it back, with its type on the server and a NULL.
     private func roundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
         _ values: [Value],
         as type: String
@@ -23,16 +23,19 @@ struct ValueTests {
         }
     }
 
-    @Test func boolsComeBack() async throws { try await roundTrip([true, false], as: "boolean") }
+    @Test("Booleans are read back unchanged")
+    func bools() async throws { try await roundTrip([true, false], as: "boolean") }
 
-    @Test func integersComeBack() async throws {
+    @Test("Integers of every width are read back unchanged")
+    func integers() async throws {
         try await roundTrip([Int.min, -1, 0, 1, .max], as: "bigint")
         try await roundTrip([Int64.min, .max], as: "bigint")
         try await roundTrip([Int32.min, .max], as: "integer")
         try await roundTrip([Int16.min, .max], as: "smallint")
     }
 
-    @Test func floatsComeBack() async throws {
+    @Test("Floating-point numbers are read back unchanged, infinities and NaN included")
+    func floats() async throws {
         let doubles: [Double] = [
             0, -0.0, 1.5, .pi, .greatestFiniteMagnitude, .leastNonzeroMagnitude, .infinity, -.infinity,
         ]
@@ -44,7 +47,8 @@ struct ValueTests {
         }
     }
 
-    @Test func textsComeBack() async throws {
+    @Test("Texts are read back unchanged")
+    func texts() async throws {
         try await roundTrip(
             [
                 "", " ", "plain", "'); DROP TABLE things; --", "Grüße 👩‍👩‍👧‍👦 \u{10FFFF}\n\t\"\\",
@@ -54,14 +58,17 @@ struct ValueTests {
         )
     }
 
-    @Test func bytesComeBack() async throws {
+    @Test("Bytes are read back unchanged")
+    func bytes() async throws {
         try await roundTrip([[], [0], [UInt8](0...255)], as: "bytea")
         try await roundTrip([Data(), Data([0, 1, 255])], as: "bytea")
     }
 
-    @Test func uuidsComeBack() async throws { try await roundTrip([UUID(), UUID()], as: "uuid") }
+    @Test("UUIDs are read back unchanged")
+    func uuids() async throws { try await roundTrip([UUID(), UUID()], as: "uuid") }
 
-    @Test func datesComeBackToTheMicrosecond() async throws {
+    @Test("Dates are read back to the microsecond, infinities as the distant past and future")
+    func dates() async throws {
         let dates = [
             Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1_795_236_756.123456),
             Date(timeIntervalSince1970: -12_219_292_800), Date(timeIntervalSinceReferenceDate: 0),
@@ -86,7 +93,8 @@ struct ValueTests {
         }
     }
 
-    @Test func jsonComesBack() async throws {
+    @Test("JSON is read back unchanged")
+    func json() async throws {
         try await roundTrip([PostgresJSON(text: #"{"a": [1, null, "é"]}"#), PostgresJSON(text: "null")], as: "jsonb")
         try await withFixture { fixture in
             let text = try await fixture.pool.reads.one(#"SELECT '{"a" :1}'::json AS it"#) { try $0.json("it") }
@@ -94,7 +102,8 @@ struct ValueTests {
         }
     }
 
-    @Test func arraysComeBack() async throws {
+    @Test("Arrays are read back unchanged")
+    func arrays() async throws {
         try await roundTrip([[], [1, 2, .max]], as: "bigint[]")
         try await roundTrip([[], ["", "a", "{\"x\"}"]], as: "text[]")
         try await roundTrip([[nil, "a", nil]], as: "text[]")
@@ -105,7 +114,8 @@ struct ValueTests {
         try await roundTrip([[Date(timeIntervalSinceReferenceDate: 1)]], as: "timestamp with time zone[]")
     }
 
-    @Test func narrowerColumnsFitWiderTypes() async throws {
+    @Test("Narrower columns are read as wider types")
+    func narrowColumns() async throws {
         try await withFixture { fixture in
             let row = try await fixture.pool.reads.one(
                 """
@@ -128,12 +138,15 @@ struct ValueTests {
         }
     }
 
-    @Test(arguments: [
-        ("SELECT 1.5::numeric AS amount", "is numeric"), ("SELECT 'x' AS amount", "is text"),
-        ("SELECT NULL::int8 AS amount", "is NULL"), ("SELECT 5000000000 AS amount", "out of range for Int32"),
-        ("SELECT 1 AS other", "is not in the result"), ("SELECT ARRAY[1] AS amount", "is int4[]"),
-    ])
-    func aWrongReadNamesItsColumn(sql: String, problem: String) async throws {
+    @Test(
+        "A read of the wrong type, of NULL or of a missing column is an error that names the column",
+        arguments: [
+            ("SELECT 1.5::numeric AS amount", "is numeric"), ("SELECT 'x' AS amount", "is text"),
+            ("SELECT NULL::int8 AS amount", "is NULL"), ("SELECT 5000000000 AS amount", "out of range for Int32"),
+            ("SELECT 1 AS other", "is not in the result"), ("SELECT ARRAY[1] AS amount", "is int4[]"),
+        ]
+    )
+    func wrongColumn(sql: String, problem: String) async throws {
         try await withFixture { fixture in
             let error = await #expect(throws: PostgresError.self) {
                 try await fixture.pool.reads.one(PostgresQuery(sql: sql)) { try $0.int32("amount") }
@@ -146,7 +159,8 @@ struct ValueTests {
         }
     }
 
-    @Test func aTextWithNULIsRefusedBeforeItIsSent() async throws {
+    @Test("A text with a NUL character is refused before it is sent")
+    func nulCharacter() async throws {
         try await withFixture { fixture in
             let text = "a\0b"
             for query: PostgresQuery in [
@@ -160,7 +174,8 @@ struct ValueTests {
         }
     }
 
-    @Test func rowsAreCountedAndMissed() async throws {
+    @Test("Rows are counted, and a missing row is nil or an error")
+    func rowCounts() async throws {
         try await withFixture { fixture in
             let db = fixture.pool.reads
             try await #expect(db.all("SELECT generate_series(1, 3) AS n") { try $0.int("n") } == [1, 2, 3])
@@ -172,7 +187,8 @@ struct ValueTests {
         }
     }
 
-    @Test func aBigAnswerArrivesWhole() async throws {
+    @Test("A large result arrives completely")
+    func largeResult() async throws {
         try await withFixture { fixture in
             let lengths = try await fixture.pool.reads.all(
                 "SELECT repeat('x', 10000) AS text FROM generate_series(1, 1000)"
@@ -181,7 +197,8 @@ struct ValueTests {
         }
     }
 
-    @Test func aBigParameterArrivesWhole() async throws {
+    @Test("A large parameter arrives completely")
+    func largeParameter() async throws {
         try await withFixture { fixture in
             let bytes = [UInt8](repeating: 7, count: 8_000_000)
             let responses = try await withThrowingTaskGroup(of: Int.self) { group in

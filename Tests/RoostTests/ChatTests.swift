@@ -5,7 +5,7 @@ import Wire
 
 @testable import roost
 
-@Suite struct ChatRecordTests {
+@Suite("Chat history") struct ChatRecordTests {
     private static func message(_ seq: Int64, change: Int64? = nil, _ data: String? = nil) -> Message {
         Message(
             chatId: Conversation.ID(1),
@@ -29,15 +29,18 @@ import Wire
         return history
     }
 
-    @Test func oldestFirst() {
+    @Test("A history begins with the oldest message and is behind until it has caught up")
+    func oldestFirst() {
         var history = ChatHistory()
         #expect(
             history.begin([Self.message(6), Self.message(5)]) == [.added(Self.message(5)), .added(Self.message(6))]
         )
-        #expect(history.isBehind && history.change == 6)
+        #expect(history.isBehind)
+        #expect(history.change == 6)
     }
 
-    @Test func duplicates() {
+    @Test("A message that arrives several times is added once")
+    func duplicates() {
         var history = Self.begun(with: 2)
         #expect(history.acknowledge(Self.message(3)) == [.added(Self.message(3))])
         #expect(history.receive(Self.message(3)) == [])
@@ -46,24 +49,28 @@ import Wire
         #expect(!history.isBehind)
     }
 
-    @Test func gap() {
+    @Test("A message after a gap waits for the missing ones")
+    func gap() {
         var history = Self.begun(with: 2)
         #expect(history.receive(Self.message(4)) == [])
-        #expect(history.isBehind && history.change == 2)
+        #expect(history.isBehind)
+        #expect(history.change == 2)
         let missed = Changes.Missed(messages: [Self.message(3), Self.message(4)], reads: nil, change: 4, more: false)
         #expect(history.catchUp(missed) == [.added(Self.message(3)), .added(Self.message(4))])
         #expect(history.change == 4)
     }
 
-    /// What others said before it may not have been told yet.
-    @Test func acknowledgement() {
+    /// Earlier messages of other users may still be missing.
+    @Test("An acknowledged message does not advance the position")
+    func acknowledgement() {
         var history = Self.begun(with: 2)
         _ = history.acknowledge(Self.message(3, change: 9))
         #expect(history.change == 2)
     }
 
-    /// One that was changed later comes on a later page, and is still shown in its place.
-    @Test func orderOfPages() {
+    /// A message that was edited comes on a later page and is still shown at its position.
+    @Test("Messages of several pages are shown in order")
+    func orderOfPages() {
         var history = Self.begun(with: 2)
         history.markBehind()
         let first = Changes.Missed(messages: [Self.message(4)], reads: nil, change: 4, more: true)
@@ -73,7 +80,8 @@ import Wire
         #expect(history.catchUp(second) == [.added(edited), .added(Self.message(4))])
     }
 
-    @Test func visibleChange() {
+    @Test("An edit is shown, and a change without visible effect is not")
+    func visibleChange() {
         var history = Self.begun(with: 2)
         let edited = Self.message(2, change: 3, "edited")
         #expect(history.receive(edited) == [.changed(edited)])
@@ -82,20 +90,24 @@ import Wire
     }
 }
 
-@Suite struct PlainTextTests {
-    @Test(arguments: [
-        ("\u{1B}]0;title\u{07}", "\\u{1b}]0;title\\u{7}"), ("a\u{9B}2Jb", "a\\u{9b}2Jb"),
-        ("two\r\nlines", "two\\u{d}⏎ lines"),
-        ("\u{202E}gpj.exe", "\\u{202e}gpj.exe"), ("a\u{7F}\u{0}", "a\\u{7f}\\u{0}"), ("a\u{2028}b", "a\\u{2028}b"),
-        ("naïve 😀 👨‍👩‍👧 日本", "naïve 😀 👨‍👩‍👧 日本"),
-    ])
+@Suite("Plain text") struct PlainTextTests {
+    @Test(
+        "Control characters are shown as escapes",
+        arguments: [
+            ("\u{1B}]0;title\u{07}", "\\u{1b}]0;title\\u{7}"), ("a\u{9B}2Jb", "a\\u{9b}2Jb"),
+            ("two\r\nlines", "two\\u{d}⏎ lines"),
+            ("\u{202E}gpj.exe", "\\u{202e}gpj.exe"), ("a\u{7F}\u{0}", "a\\u{7f}\\u{0}"), ("a\u{2028}b", "a\\u{2028}b"),
+            ("naïve 😀 👨‍👩‍👧 日本", "naïve 😀 👨‍👩‍👧 日本"),
+        ]
+    )
     func controlCharacters(text: String, plain: String) {
         #expect(PlainText.of(text) == plain)
     }
 }
 
-@Suite struct LineInputTests {
-    @Test func longLines() async throws {
+@Suite("Line input") struct LineInputTests {
+    @Test("Lines are read from pieces, and one that is too long is reported")
+    func longLines() async throws {
         let pipe = Pipe()
         let input = LineInput(descriptor: pipe.fileHandleForReading.fileDescriptor)
         var lines = input.lines.makeAsyncIterator()
@@ -107,7 +119,7 @@ import Wire
         let long = String(repeating: "x", count: LineInput.limit)
         Thread.detachNewThread {
             pipe.fileHandleForWriting.write(Data("\(long)\n\(long)x\n\(long)\(long)\(long)\nlast".utf8))
-            // Silence: it is open.
+            // The descriptor is open, so closing does not fail.
             try? pipe.fileHandleForWriting.close()
         }
         #expect(await lines.next() == .text(long))

@@ -12,13 +12,13 @@ import Testing
         try files.createDirectory(atPath: "\(root)/a1b2c3/data", withIntermediateDirectories: true)
         try files.createDirectory(atPath: "\(root)/sandbox", withIntermediateDirectories: true)
         try files.createDirectory(atPath: "\(checkout)/.roost", withIntermediateDirectories: true)
-        // A temporary folder may be left behind.
+        // A temporary folder may stay behind.
         defer { try? files.removeItem(atPath: base) }
         try Data(count: 300_000).write(to: URL(filePath: "\(root)/a1b2c3/data/table"))
         try body(root, "\(root)/a1b2c3", checkout)
     }
 
-    @Test("A database folder tells its checkout, its size and whether the checkout exists")
+    @Test("A database folder shows its checkout, its size and whether the checkout exists")
     func list() throws {
         try withData { root, folder, checkout in
             try CheckoutData.record(checkout, in: folder)
@@ -63,7 +63,7 @@ import Testing
     func running() throws {
         try withData { root, folder, checkout in
             try CheckoutData.record(checkout, in: folder)
-            // The lock is of an open file, so another open of the file in this process finds it taken.
+            // The lock belongs to an open file, so another open of the file in this process finds it taken.
             try Workspace(root: checkout).lock()
             let running = try #require(CheckoutData("a1b2c3", in: root))
             #expect(running.state == .running)

@@ -4,9 +4,9 @@ import Wire
 
 @testable import roost
 
-/// What is kept of processes that ended by themselves.
-@Suite("Exit journal") struct ExitLogTests {
-    @Test("Ends of the last ten minutes are counted by process, and lines that cannot be read are left out")
+/// The log of processes that ended unexpectedly.
+@Suite("Exit log") struct ExitLogTests {
+    @Test("Exits of the last ten minutes are counted by process, and unreadable lines are skipped")
     func summaries() throws {
         let path = "\(NSTemporaryDirectory())/restarts-\(UUID().uuidString).log"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -34,7 +34,7 @@ import Wire
         #expect(exitLog.records().count == 4)
     }
 
-    @Test("A journal that does not exist is empty")
+    @Test("A log that does not exist is empty")
     func missing() {
         #expect(ExitLog(path: "/nonexistent/restarts.log").summaries().isEmpty)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import roost
 
-@Suite struct PushOutputTests {
+@Suite("Output of roost push") struct PushOutputTests {
     private static let now = Date(timeIntervalSince1970: 1_795_262_400)
 
     private static let circuit = QueueReport.Circuit(
@@ -31,7 +31,8 @@ import Testing
         failures: 3
     )
 
-    @Test func queueTable() {
+    @Test("The queues are a table with their circuits, followed by totals")
+    func queueTable() {
         let lines = PushOutput.queue(Self.report, at: Self.now).split(separator: "\n")
 
         #expect(
@@ -45,7 +46,8 @@ import Testing
         )
     }
 
-    @Test func emptyReports() {
+    @Test("Empty reports say so")
+    func emptyReports() {
         let report = QueueReport(queues: [], undecided: 0, held: 0, failures: 0)
 
         #expect(PushOutput.queue(report, at: Self.now).hasPrefix("no queued notifications\n"))
@@ -53,10 +55,12 @@ import Testing
         #expect(PushOutput.failures([]) == "no failures\n")
     }
 
-    @Test func circuitTable() {
+    @Test("Open circuits are a table with the time of the next attempt")
+    func circuitTable() {
         let lines = PushOutput.circuits(Self.report).split(separator: "\n")
 
         #expect(lines.count == 2)
-        #expect(lines[1].hasSuffix("2026-11-21T12:01:00.000Z") && lines[1].contains("open"))
+        #expect(lines[1].hasSuffix("2026-11-21T12:01:00.000Z"))
+        #expect(lines[1].contains("open"))
     }
 }

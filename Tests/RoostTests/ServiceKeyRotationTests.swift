@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("A step out of turn is rejected and changes nothing")
+    @Test("A step in the wrong order is rejected and changes nothing")
     func outOfTurn() throws {
         try withFile { file in
             let before = try String(contentsOfFile: file.path, encoding: .utf8)

@@ -4,8 +4,9 @@ import Testing
 
 @testable import roost
 
-@Suite struct BackoffTests {
-    @Test func growingPauses() {
+@Suite("Backoff") struct BackoffTests {
+    @Test("The pauses between restarts grow up to a maximum")
+    func growingPauses() {
         var backoff = Backoff()
 
         let pauses = (0..<9).map { _ in backoff.pause(afterRunning: .seconds(1)) }
@@ -14,7 +15,8 @@ import Testing
         #expect(pauses.last == Backoff.maximumPause)
     }
 
-    @Test func resetAfterUptime() {
+    @Test("A process that ran long enough restarts without a pause")
+    func resetAfterUptime() {
         var backoff = Backoff()
         _ = (0..<5).map { _ in backoff.pause(afterRunning: .zero) }
 
@@ -23,19 +25,20 @@ import Testing
     }
 }
 
-/// A folder of the test's own.
+/// Makes a folder for a test, and removes it at the end.
 private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
     let folder = "\(NSTemporaryDirectory())/roost-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer {
-        // Silence: it is a temporary folder.
+        // A temporary folder may stay behind.
         try? FileManager.default.removeItem(atPath: folder)
     }
     return try body(folder)
 }
 
-@Suite struct EnvironmentFileTests {
-    @Test func literalValues() throws {
+@Suite("Environment files") struct EnvironmentFileTests {
+    @Test("Values are literal, without quotes, comments or expansion")
+    func literalValues() throws {
         try withFolder { folder in
             let text = "# a comment\n\n A = 1 \nB=\"two words\"\nC='it=is $HOME'\nD=\nE=#5\n"
             try text.write(toFile: "\(folder)/.env", atomically: true, encoding: .utf8)
@@ -46,7 +49,8 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         }
     }
 
-    @Test func malformedLine() throws {
+    @Test("A malformed line is an error with its number")
+    func malformedLine() throws {
         try withFolder { folder in
             try "A=1\nnonsense\n".write(toFile: "\(folder)/.env", atomically: true, encoding: .utf8)
 
@@ -56,7 +60,8 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         }
     }
 
-    @Test func ownerOnlyPermissions() throws {
+    @Test("A written file is readable by its owner only")
+    func ownerOnlyPermissions() throws {
         try withFolder { folder in
             let file = EnvironmentFile(path: "\(folder)/secrets.env")
 
@@ -69,7 +74,7 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
     }
 }
 
-@Suite struct SuiteSettingsTests {
+@Suite("Suite settings") struct SuiteSettingsTests {
     private func settings(_ environment: [String: String], file: String = "") throws -> SuiteSettings {
         try withFolder { folder in
             try file.write(toFile: "\(folder)/.env", atomically: true, encoding: .utf8)
@@ -79,14 +84,16 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         }
     }
 
-    @Test func environmentPrecedence() throws {
-        let settings = try settings(["LOG_LEVEL": "debug"], file: "LOG_LEVEL=error\nLANES=3\n")
+    @Test("The environment takes precedence over the file")
+    func environmentPrecedence() throws {
+        let settings = try settings(["LOG_LEVEL": "debug"], file: "LOG_LEVEL=error\nWRITE_SHARDS=3\n")
 
         #expect(settings.given["LOG_LEVEL"] == "debug")
         #expect(settings.given["WRITE_SHARDS"] == "3")
     }
 
-    @Test func instancePerLocalAddress() throws {
+    @Test("Each local URL of a service is an instance, and remote ones are not started")
+    func instancePerLocalAddress() throws {
         let settings = try settings([
             "CONVERSATIONS_URL": "http://127.0.0.1:9001, http://10.0.0.9:8082,http://localhost:9002",
             "PORT": "9000",
@@ -102,10 +109,13 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         )
     }
 
-    @Test(arguments: [
-        ([:], true), (["APNS_KEY": "key.p8"], false), (["FCM_SERVICE_ACCOUNT": "account.json"], false),
-        (["SANDBOX": "0"], false), (["SANDBOX": "1", "APNS_KEY": "key.p8"], true),
-    ])
+    @Test(
+        "The sandbox runs unless keys of providers are given, or as SANDBOX says",
+        arguments: [
+            ([:], true), (["APNS_KEY": "key.p8"], false), (["FCM_SERVICE_ACCOUNT": "account.json"], false),
+            (["SANDBOX": "0"], false), (["SANDBOX": "1", "APNS_KEY": "key.p8"], true),
+        ]
+    )
     func sandboxWithoutKeys(environment: [String: String], runs: Bool) throws {
         let settings = try settings(environment)
 
@@ -113,7 +123,8 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         #expect(throws: Workspace.Problem.self) { try self.settings(["SANDBOX": "perhaps"]).instances() }
     }
 
-    @Test func sandboxPortsAndFolder() throws {
+    @Test("The sandbox has its ports and folder from the settings")
+    func sandboxPortsAndFolder() throws {
         let settings = try settings(["SANDBOX_URL": "http://127.0.0.1:9190", "SANDBOX_APNS_PORT": "9191"])
         let sandbox = try #require(try settings.instances().first { $0.name == "sandbox" })
 
@@ -123,7 +134,8 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         #expect(environment["PORT"] == "9190")
     }
 
-    @Test func secretsPerService() throws {
+    @Test("Each service gets only its own secrets")
+    func secretsPerService() throws {
         let settings = try settings([
             "AUTH_DATABASE_URL": "postgres://other", "HOST": "0.0.0.0", "PORT": "80", "APNS_KEY": "Apple's",
             "REDDIT_CLIENT_SECRET": "Reddit's", "DEMO_PASSWORD": "given",
@@ -178,11 +190,13 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
             let upgraded = try Secrets.prepare(in: workspace, environment: [:]).values
             #expect(upgraded["TOKEN_ENCRYPTION_KEY"] == "old")
             let own = ["AUTH_TOKEN_ENCRYPTION_KEY", "SOCIAL_TOKEN_ENCRYPTION_KEY"].compactMap { upgraded[$0] }
-            #expect(Set(own).count == 2 && !own.contains("old"))
+            #expect(Set(own).count == 2)
+            #expect(!own.contains("old"))
         }
     }
 
-    @Test func defaultSubscribers() throws {
+    @Test("Events have default subscribers unless others are given")
+    func defaultSubscribers() throws {
         for (given, expected) in [([:], "session.ended=push"), (["EVENT_SUBSCRIBERS": "a=b"], "a=b")] {
             let settings = try settings(given)
             for instance in try settings.instances() {
@@ -192,7 +206,8 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
         }
     }
 
-    @Test func secretsAreMadeOnce() throws {
+    @Test("Secrets are made once, and are not made again for an existing database")
+    func secretsAreMadeOnce() throws {
         try withFolder { folder in
             let workspace = try Workspace(root: folder)
             try FileManager.default.createDirectory(atPath: workspace.folder, withIntermediateDirectories: true)
@@ -214,7 +229,7 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
                 withIntermediateDirectories: true
             )
             defer {
-                // Silence: it is an empty folder of this test's own name.
+                // An empty folder may stay behind.
                 try? FileManager.default.removeItem(atPath: workspace.postgres)
             }
             #expect(throws: Workspace.Problem.self) { try Secrets.prepare(in: workspace, environment: [:]) }
@@ -223,12 +238,13 @@ private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
     }
 }
 
-@Suite struct ProviderChecksTests {
+@Suite("Checks of providers") struct ProviderChecksTests {
     private static let appleSettings = [
         "APNS_KEY": "k", "APNS_KEY_ID": "i", "APNS_TEAM_ID": "t", "APNS_TOPIC": "org.example.app",
     ]
 
-    @Test func missingPushSettings() {
+    @Test("Missing push settings are a warning, incomplete ones a failure")
+    func missingPushSettings() {
         var half = Self.appleSettings
         half["APNS_TEAM_ID"] = ""
         let account = ["FCM_SERVICE_ACCOUNT": "{}"]

@@ -4,9 +4,9 @@ import SMTP
 import Synchronization
 import TestSupport
 
-/// aiosmtpd, run for the time of a test (scripts/smtp-server.py).
+/// An aiosmtpd server that runs during a test (scripts/smtp-server.py).
 struct MailServer: Sendable {
-    /// A mail as Python's own reader shows it.
+    /// An email as Python's parser reads it.
     struct Mail: Decodable, Sendable {
         var sender: String
         var receivers: [String]
@@ -34,18 +34,20 @@ struct MailServer: Sendable {
     private let process: ChildProcess
     private let output: Output
 
-    /// What it said so far, in lines.
+    /// The server's output so far.
     private final class Output: Sendable {
         private let text = Mutex("")
 
         func append(_ bytes: [UInt8]) { text.withLock { $0 += String(decoding: bytes, as: UTF8.self) } }
 
         var whole: String { text.withLock { $0 } }
-        /// Those that have ended.
+        /// The complete lines.
         var lines: [Substring] { whole.split(separator: "\n", omittingEmptySubsequences: false).dropLast() }
     }
 
-    /// Between them the server may tell its log of a client that went away, which is no mail.
+    /// The emails that the server has received.
+    ///
+    /// Other lines of the output are log messages, for example about a client that disconnected.
     var mails: [Mail] {
         get throws {
             try output.lines.filter { $0.hasPrefix("{") }
@@ -53,7 +55,7 @@ struct MailServer: Sendable {
         }
     }
 
-    /// The first that it took; it says so a moment after it has answered.
+    /// Waits for the first email, which the server prints shortly after its reply.
     func mail() async throws -> Mail {
         try await Self.found(in: output, of: process) { try mails.first }
     }
@@ -61,7 +63,7 @@ struct MailServer: Sendable {
     static func run(_ mode: String, _ body: (MailServer) async throws -> Void) async throws {
         let folder = "\(NSTemporaryDirectory())/smtp-test-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // Silence: it is a temporary folder.
+        // A failed removal only leaves a temporary folder behind.
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let environment = ProcessInfo.processInfo.environment
         let python = try await PythonPrograms.path("mail")
@@ -98,7 +100,7 @@ struct MailServer: Sendable {
         _ = await process.exit()
     }
 
-    /// What is found in what a server says, as soon as it is; waited for while the server runs, a minute at most.
+    /// Returns what `find` finds in the server's output; waits at most a minute, and only while the server runs.
     private static func found<Value>(
         in output: Output,
         of process: ChildProcess,
@@ -107,7 +109,7 @@ struct MailServer: Sendable {
         do {
             try await eventually(within: .seconds(60)) { try find() != nil || process.status != nil }
         } catch is TestSupportError {
-            // What it said instead says more.
+            // The server's output explains the failure better than a timeout does.
             throw Failure(output: output.whole)
         }
         guard let value = try find() else { throw Failure(output: output.whole) }

@@ -3,9 +3,12 @@ import NIOCore
 import SMTP
 import Testing
 
-/// Against aiosmtpd, which others have written.
-@Suite(.timeLimit(.minutes(10))) struct SMTPClientTests {
-    @Test(arguments: [("starttls", "smtp"), ("implicit", "smtps")])
+/// The client with an independent server: aiosmtpd.
+@Suite("SMTP client", .timeLimit(.minutes(10))) struct SMTPClientTests {
+    @Test(
+        "An email arrives encrypted, authenticated and with its content unchanged",
+        arguments: [("starttls", "smtp"), ("implicit", "smtps")]
+    )
     func delivery(mode: String, scheme: String) async throws {
         try await MailServer.run(mode) { server in
             let text = "Grüße von 🐔\n.\n..\nA line of \(String(repeating: "very ", count: 300))many words\n"
@@ -16,19 +19,26 @@ import Testing
             )
 
             let mail = try await server.mail()
-            #expect(mail.isEncrypted && mail.isSignedIn)
-            #expect(mail.sender == "no-reply@example.org" && mail.receivers == ["bo@example.net"])
+            #expect(mail.isEncrypted)
+            #expect(mail.isSignedIn)
+            #expect(mail.sender == "no-reply@example.org")
+            #expect(mail.receivers == ["bo@example.net"])
             #expect(mail.subject == "Grüße 🐔, \"ganz\" herzlich")
-            #expect(mail.from == "Roost, the \"social\" one" && mail.to == "bo@example.net")
+            #expect(mail.from == "Roost, the \"social\" one")
+            #expect(mail.to == "bo@example.net")
             #expect(mail.text.replacing("\r\n", with: "\n").trimmed == text.trimmed)
             #expect(mail.html?.contains("Grüße") == true)
-            #expect(mail.messageID == "<one@example.org>" && mail.date == "2026-11-22T09:05:00+00:00")
+            #expect(mail.messageID == "<one@example.org>")
+            #expect(mail.date == "2026-11-22T09:05:00+00:00")
             #expect(mail.headers.contains("Auto-Submitted"))
-            #expect(mail.defects.isEmpty && mail.isASCII && mail.longest <= 78)
+            #expect(mail.defects.isEmpty)
+            #expect(mail.isASCII)
+            #expect(mail.longest <= 78)
         }
     }
 
-    @Test func anAddressBeyondASCIIIsWrittenTo() async throws {
+    @Test("An email reaches a non-ASCII address on a server with SMTPUTF8")
+    func internationalAddress() async throws {
         try await MailServer.run("clear") { server in
             let client = try server.client("smtp://127.0.0.1:\(server.port)?tls=none")
             try await client.send(MailServer.message(to: "jörg@bücher.example"))
@@ -36,7 +46,8 @@ import Testing
         }
     }
 
-    @Test func permanentAndTransientRefusals() async throws {
+    @Test("A rejected recipient is reported as a permanent or a transient error")
+    func rejectedRecipient() async throws {
         try await MailServer.run("clear") { server in
             let client = try server.client("smtp://127.0.0.1:\(server.port)?tls=none")
             for (receiver, code, isPermanent) in [("nobody", 550, true), ("later", 451, false)] {
@@ -52,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func wrongPassword() async throws {
+    @Test("A wrong password is a transient error, since an operator can correct it")
+    func wrongPassword() async throws {
         try await MailServer.run("starttls") { server in
             let client = try server.client("smtp://ana:wrong@localhost:\(server.port)")
             let error = await failure { try await client.send(MailServer.message()) }
@@ -64,7 +76,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [("starttls", "smtp"), ("implicit", "smtps")])
+    @Test(
+        "Nothing is sent to a server with an untrusted certificate",
+        arguments: [("starttls", "smtp"), ("implicit", "smtps")]
+    )
     func untrustedCertificate(mode: String, scheme: String) async throws {
         try await MailServer.run(mode) { server in
             let url = "\(scheme)://ana:open%20sesame@localhost:\(server.port)"
@@ -76,8 +91,8 @@ import Testing
     }
 }
 
-/// Against servers that err, or are somebody else.
-@Suite(.timeLimit(.minutes(2))) struct SMTPFaultTests {
+/// The client with servers that break the protocol or speak another one.
+@Suite("SMTP client with faulty servers", .timeLimit(.minutes(2))) struct SMTPFaultTests {
     typealias Exchange = ScriptedServer.Exchange
 
     private func failure(
@@ -103,21 +118,23 @@ import Testing
     }
 
     private static let clear = "smtp://127.0.0.1?tls=none"
-    private static let willing = [
+    private static let acceptingExchanges = [
         Exchange("EHLO", "250-here\r\n250 SIZE 100000\r\n"), Exchange("MAIL", "250 ok\r\n"),
         Exchange("RCPT", "250 ok\r\n"),
         Exchange("DATA", "354 go on\r\n"),
     ]
 
-    /// The offer may have been taken out on the way.
-    @Test func missingSTARTTLS() async throws {
+    /// An attacker on the path may have removed the offer.
+    @Test("A server that does not offer STARTTLS is rejected before anything is sent")
+    func missingSTARTTLS() async throws {
         let (error, received) = try await failure(of: [Exchange("EHLO", "250 here\r\n")])
         #expect(error == .insecure("the server does not offer STARTTLS"))
         #expect(received.allSatisfy { $0.hasPrefix("EHLO") || $0 == "QUIT" })
     }
 
-    /// CVE-2011-0411: what somebody put behind the 220 would count as said in private.
-    @Test func injectionBeforeTLS() async throws {
+    /// CVE-2011-0411: plain text behind the 220 must not count as received over TLS.
+    @Test("Plain text after the reply to STARTTLS ends the session before the login")
+    func injectionBeforeTLS() async throws {
         let injected = "220 go on\r\n250-injected\r\n250 AUTH PLAIN\r\n"
         let (error, received) = try await failure(
             of: [Exchange("EHLO", "250-here\r\n250 STARTTLS\r\n"), Exchange("STARTTLS", injected)],
@@ -130,24 +147,29 @@ import Testing
         #expect(!received.contains { $0.hasPrefix("AUTH") })
     }
 
-    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n", "999 what\r\n", "2\r\n", "220-one\r\n221 two\r\n", "220+x\r\n"])
+    @Test(
+        "A greeting that is not SMTP is reported",
+        arguments: ["HTTP/1.1 400 Bad Request\r\n", "999 what\r\n", "2\r\n", "220-one\r\n221 two\r\n", "220+x\r\n"]
+    )
     func notAMailServer(_ greeting: String) async throws {
         let (error, _) = try await failure(of: [], greeting: greeting, url: Self.clear)
         #expect(error == .notSMTP)
     }
 
-    @Test func aLineWithoutEndIsNotGathered() async throws {
+    @Test("A reply line without an end is rejected")
+    func endlessLine() async throws {
         let endless = "220 " + String(repeating: "x", count: 5_000)
         let (error, _) = try await failure(of: [], greeting: endless, url: Self.clear)
         #expect(error == .notSMTP)
     }
 
-    @Test func silenceEndsInTime() async throws {
+    @Test("A server that does not reply in time is unreachable")
+    func timeout() async throws {
         let (error, _) = try await failure(of: [], url: Self.clear, replyTimeout: .milliseconds(500))
         #expect(error == .unreachable("the server did not answer in time"))
     }
 
-    @Test(arguments: ["", "421 going down\r\n"])
+    @Test("A server that closes or shuts down is a transient error", arguments: ["", "421 going down\r\n"])
     func serverShutsDown(_ farewell: String) async throws {
         let (error, _) = try await failure(
             of: [Exchange("EHLO", "250 here\r\n"), Exchange("MAIL", farewell)],
@@ -156,11 +178,12 @@ import Testing
         #expect(error?.isPermanent == false)
     }
 
-    @Test func unknownDeliveryOutcome() async throws {
+    @Test("A missing reply after the message leaves the outcome unknown")
+    func unknownDeliveryOutcome() async throws {
         for end in [[], [Exchange(".", "")]] {
-            // Time enough for the server to hear it all, before nothing is said to it.
+            // The timeout must leave the server enough time to receive the whole message.
             let (error, received) = try await failure(
-                of: Self.willing + end,
+                of: Self.acceptingExchanges + end,
                 url: Self.clear,
                 contentTimeout: .seconds(2)
             )
@@ -169,7 +192,8 @@ import Testing
         }
     }
 
-    @Test func aMailThatIsTooLargeIsNotSent() async throws {
+    @Test("An email larger than the server's limit is not sent")
+    func sizeLimit() async throws {
         let (error, received) = try await failure(
             of: [Exchange("EHLO", "250-here\r\n250 SIZE 100\r\n")],
             url: Self.clear
@@ -178,13 +202,15 @@ import Testing
         #expect(!received.contains { $0.hasPrefix("MAIL") })
     }
 
-    @Test func anAddressBeyondASCIINeedsAServerThatTakesIt() async throws {
-        let (error, received) = try await failure(of: Self.willing, url: Self.clear, to: "jörg@example.net")
+    @Test("A non-ASCII address is not sent to a server without SMTPUTF8")
+    func unsupportedAddress() async throws {
+        let (error, received) = try await failure(of: Self.acceptingExchanges, url: Self.clear, to: "jörg@example.net")
         #expect(error == .unsupportedAddress)
         #expect(!received.contains { $0.hasPrefix("MAIL") })
     }
 
-    @Test func noServer() async throws {
+    @Test("A closed port is unreachable")
+    func noServer() async throws {
         var configuration = SMTPConfiguration(host: "127.0.0.1", port: 1, encryption: .none)
         configuration.connectTimeout = .seconds(2)
         let client = try SMTPClient(configuration)

@@ -2,9 +2,11 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A mail server that says what it is told to, whatever it hears: one that errs, or is somebody else.
+/// A server with scripted replies, which may break SMTP or be another protocol.
 final class ScriptedServer: Sendable {
-    /// What is said when a line comes that begins like this; each is used once.
+    /// The reply to the next line that starts with `line`; each exchange is used once.
+    ///
+    /// An empty reply closes the connection.
     struct Exchange: Sendable {
         var line: String
         var answer: String
@@ -15,11 +17,11 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// What it heard, a line each.
+    /// The lines that the server received.
     var received: [String] { state.withLock { $0 } }
     private let state = Mutex<[String]>([])
 
-    /// Says `greeting`, and then what its turns say; closes the connection where they are at their end.
+    /// Sends `greeting`, then the replies of `exchanges` in order.
     static func run(
         greeting: String = "220 here\r\n",
         _ exchanges: [Exchange],
@@ -67,7 +69,7 @@ private final class Responder: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         text += String(buffer: Self.unwrapInboundIn(data))
-        // One character in Swift.
+        // CRLF is one character in Swift.
         while let end = text.firstIndex(of: "\r\n") {
             let line = String(text[..<end])
             text = String(text[text.index(after: end)...])

@@ -7,12 +7,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Which hosts that users and peers choose may be requested.
+/// The hosts that the suite may connect to when a user or peer chooses them.
 @Suite("Guard against private addresses") struct AddressGuardTests {
     // MARK: Addresses
 
     @Test(
-        "No special-purpose IPv4 address of IANA's registry is public, and its neighbours are",
+        "No special-purpose IPv4 address of IANA's registry is public, and the addresses beside each range are",
         arguments: specialIPv4
     )
     func ipv4(_ range: String) throws { try check(range) }
@@ -20,7 +20,7 @@ import Testing
     @Test("No special-purpose IPv6 address of IANA's registry is public", arguments: specialIPv6)
     func ipv6(_ range: String) throws { try check(range) }
 
-    @Test("Addresses drawn at random are judged as the registries say")
+    @Test("Random addresses are public exactly if the registries say so")
     func random() throws {
         var random = SeededGenerator(seed: 19)
         for _ in 0..<5_000 {
@@ -29,13 +29,13 @@ import Testing
                 UInt64.random(in: 0...(.max), using: &random), UInt64.random(in: 0...(.max), using: &random)
             )
             try check(address: UInt128(high) << 64 | UInt128(low))
-            // Within 2000::/3, of which an eighth of the others is.
+            // Within 2000::/3, which only an eighth of random addresses hits.
             try check(address: UInt128(high >> 3 | 1 << 61) << 64 | UInt128(low))
         }
     }
 
     @Test(
-        "An address of a host that anybody can reach is public",
+        "An address of a publicly reachable host is public",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.1.1.1",
             "169.253.1.1", "172.15.0.1", "172.32.0.1", "192.0.1.1", "192.169.0.1", "198.17.0.1", "198.20.0.1",
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "An IPv6 address that carries an IPv4 address is not public, whatever it carries",
+        "An IPv6 address that embeds an IPv4 address is not public",
         arguments: [
             "::1.1.1.1", "::ffff:1.1.1.1", "::ffff:127.0.0.1", "::ffff:0:1.1.1.1", "::ffff:0:127.0.0.1",
             "64:ff9b::101:101", "64:ff9b:1::7f00:1", "2002:101:101::1", "2002:7f00:1::", "2001:0:101:101::1",
@@ -57,28 +57,29 @@ import Testing
         #expect(!PublicInternet.contains(try SocketAddress(ipAddress: text, port: 443)))
     }
 
-    /// The first and the last address of a range, and those beside it.
+    /// Checks the first and the last address of a range, and the addresses beside it.
     private func check(_ range: String) throws {
         let parts = range.split(separator: "/")
         let address = try #require(IPAddress(parts[0]))
         let first = address.bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
         let length = try #require(Int(parts[1])) + (address.isV4 ? 96 : 0)
         let last = length == 128 ? first : first | UInt128.max >> length
-        #expect(try !PublicInternet.contains(socketAddress(first)) && !PublicInternet.contains(socketAddress(last)))
+        #expect(try !PublicInternet.contains(socketAddress(first)))
+        #expect(try !PublicInternet.contains(socketAddress(last)))
         for address in [first, last, first &- 1, last &+ 1] { try check(address: address) }
     }
 
-    /// Compares with what the registries say of an address, as another parser reads them.
+    /// Compares with the registries, which another parser reads.
     private func check(address: UInt128) throws {
         let (registry, unicast) = (try #require(special), try #require(allocated))
         let socket = try socketAddress(address)
         let ip = try #require(socket.ipAddress.flatMap { IPAddress($0) })
-        // A mapped IPv4 address is read as the IPv4 address by AddressRanges.
+        // AddressRanges reads a mapped IPv4 address as the IPv4 address.
         let isPublic = unicast.contains(ip) && !registry.contains(ip)
         #expect(PublicInternet.contains(socket) == isPublic, "\(ip)")
     }
 
-    /// The address as it is connected to: IPv4 where it is mapped.
+    /// The address that is connected to: IPv4 if it is mapped.
     private func socketAddress(_ bits: UInt128) throws -> SocketAddress {
         if bits >> 32 == mapped >> 32 {
             let bytes = (0..<4).reversed().map { String(UInt8(truncatingIfNeeded: bits >> ($0 * 8))) }
@@ -91,7 +92,7 @@ import Testing
     // MARK: Spellings
 
     @Test(
-        "A URL of a private host is refused, however it is spelled",
+        "Every spelling of a private host in a URL is refused",
         arguments: [
             "https://127.0.0.1", "https://2130706433", "https://0x7f000001", "https://017700000001", "https://127.1",
             "https://0x7f.1", "https://1.0x7f", "https://0177.0.0.1", "https://127.0.0.1.", "https://1.1.1.1.",
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test(
-        "Only port 443 and ports from 1024 on are requested, and a port that is none traps nothing",
+        "Only port 443 and ports from 1024 on are allowed, and an invalid port is refused",
         arguments: [(22, false), (25, false), (80, false), (442, false), (443, true), (444, false), (1_023, false)]
             + [(1_024, true), (8_443, true), (65_535, true), (0, false), (65_536, false), (99_999, false), (-1, false)]
     )
@@ -125,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "A URL is put together from its parts",
+        "A URL is rebuilt from its parts",
         arguments: [
             ("HTTPS://Example.ORG", "https://example.org/"),
             ("https://example.org:443/a?b=c#d", "https://example.org/a?b=c"),
@@ -203,7 +204,7 @@ import Testing
             #expect(try await addresses.addresses(of: "fast.example", port: 443).count == 1)
             #expect(try await addresses.addresses(of: "a.b.fast.example", port: 443).count == 1)
 
-            // The 38 look-ups without a turn end with an error while the two are still blocked.
+            // The 38 look-ups that are still waiting fail while the two are still blocked.
             for _ in 0..<38 {
                 let isRefused = try await tasks.next()
                 #expect(isRefused == true)
@@ -215,11 +216,11 @@ import Testing
                 #expect(isRefused == false)
             }
         }
-        // A look-up gives its place back just after it has answered.
+        // A look-up releases its slot just after its result.
         try await eventually("free again") { try await Self.isFound("b.slow.example", addresses) }
     }
 
-    @Test("A look-up that finds no thread in time is refused", .timeLimit(.minutes(1)))
+    @Test("A look-up that gets no thread in time is refused", .timeLimit(.minutes(1)))
     func noThread() async throws {
         let server = StalledNameServer()
         let addresses = AddressGuard(
@@ -247,7 +248,7 @@ import Testing
     }
 
     @Test(
-        "Hosts that one owner can add share a domain",
+        "Hosts that one owner can add share a registered domain",
         arguments: [
             ("Example.org", "example.org"), ("a.b.example.org.", "example.org"), ("a.example.co.uk", "example.co.uk"),
             ("co.uk", "co.uk"), ("a.b.abc.de", "abc.de"), ("localhost", "localhost"), ("", ""),
@@ -258,7 +259,7 @@ import Testing
     }
 }
 
-/// A resolver that answers names of slow.example only when the test lets it.
+/// A resolver that resolves names of slow.example only when the test allows it.
 private final class StalledNameServer: Sendable {
     private let gate = DispatchSemaphore(value: 0)
     private let count = Mutex(0)
@@ -291,8 +292,8 @@ private let specialIPv4 = [
 
 /// https://www.iana.org/assignments/iana-ipv6-special-registry, as of 2025.
 ///
-/// With the prefixes of RFC 7915 (SIIT) and RFC 3879 (site-local), which it does not have; `::ffff:0:0/96` has a test of
-/// its own.
+/// With the prefixes of RFC 7915 (SIIT) and RFC 3879 (site-local), which the registry does not have.
+/// `::ffff:0:0/96` has a separate test.
 private let specialIPv6 = [
     "::1/128", "::/128", "::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64",
     "2001::/23", "2001::/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128", "2001:2::/48", "2001:3::/32",
@@ -301,5 +302,5 @@ private let specialIPv6 = [
 ]
 
 private let special = AddressRanges((specialIPv4 + specialIPv6 + ["224.0.0.0/4"]).joined(separator: ","))
-/// All of IPv4, and what IANA allocates of IPv6.
+/// All of IPv4, and the part of IPv6 that IANA allocates.
 private let allocated = AddressRanges("0.0.0.0/0,2000::/3")

@@ -9,9 +9,9 @@ import Testing
 import TestSupport
 import Wire
 
-@Suite struct CredentialVerifierTests {
+@Suite("Verification of access tokens") struct CredentialVerifierTests {
     private let keys = TestKeys()
-    private let alice = User.ID(application: RoostApplication.id, user: "0190b0a0-0000-4000-8000-000000000001")
+    private let ana = User.ID(application: RoostApplication.id, user: "0190b0a0-0000-4000-8000-000000000001")
 
     private func loaded(_ now: @escaping @Sendable () -> Date = { Date() }) async throws -> CredentialVerifier {
         let verifier = CredentialVerifier(
@@ -32,26 +32,28 @@ import Wire
     ) async {
         do {
             _ = try await verifier.verify(token)
-            Issue.record("taken: \(comment)")
+            Issue.record("accepted: \(comment)")
         } catch {
             #expect((error as? APIError)?.kind == .forbidden, comment)
             #expect((error as? APIError)?.code == code, comment)
         }
     }
 
-    @Test func aGoodTokenSaysWhoAsks() async throws {
+    @Test("A valid token gives user, session and scope, and is cached")
+    func validToken() async throws {
         let verifier = try await loaded()
-        let token = try await keys.token(for: alice, session: "s1", scope: "admin")
+        let token = try await keys.token(for: ana, session: "s1", scope: "admin")
 
         let identity = try await verifier.verify(token)
 
-        #expect(identity.user == alice)
+        #expect(identity.user == ana)
         #expect(identity.session == "s1")
         #expect(identity.isAdmin)
         #expect(verifier.cached(token) == identity)
     }
 
-    @Test func claimsThatDoNotFitAreRefused() async throws {
+    @Test("A token with an invalid claim is refused")
+    func invalidClaims() async throws {
         let verifier = try await loaded()
         let now = Int64(Date().timeIntervalSince1970)
         let changes: [(Comment, (inout AccessToken.Claims) -> Void)] = [
@@ -66,37 +68,38 @@ import Wire
             ("a subject too long", { $0.sub = String(repeating: "x", count: 256) }),
         ]
         for (comment, change) in changes {
-            await expectRefusal(try await keys.token(for: alice, change: change), comment, by: verifier)
+            await expectRefusal(try await keys.token(for: ana, change: change), comment, by: verifier)
         }
     }
 
-    @Test("A genuine token whose lifetime is over is called expired")
+    @Test("A valid token whose lifetime is over is reported as expired")
     func expired() async throws {
         let verifier = try await loaded()
         let now = Int64(Date().timeIntervalSince1970)
         for expiry in [now - 1, now, 0, Int64.min] {
-            let token = try await keys.token(for: alice) { $0.exp = expiry }
+            let token = try await keys.token(for: ana) { $0.exp = expiry }
             await expectRefusal(token, "exp \(expiry)", by: verifier, code: "token_expired")
         }
-        let forged = try await TestKeys().token(for: alice) { $0.exp = now - 1 }
+        let forged = try await TestKeys().token(for: ana) { $0.exp = now - 1 }
         await expectRefusal(forged, "expired, signed by another key", by: verifier)
-        let foreign = try await keys.token(for: alice) {
+        let foreign = try await keys.token(for: ana) {
             $0.exp = now - 1
             $0.iss = "http://evil.example"
         }
         await expectRefusal(foreign, "expired, of another issuer", by: verifier)
     }
 
-    @Test("An expired token of an ended session says that the session has ended")
+    @Test("An expired token of an ended session is reported as ended")
     func expiredAndEnded() async throws {
         keys.revoke("ended")
         let verifier = try await loaded()
-        let token = try await keys.token(for: alice, session: "ended", lifetime: -1)
+        let token = try await keys.token(for: ana, session: "ended", lifetime: -1)
 
         await expectRefusal(token, "refreshing does not help", by: verifier, code: "session_ended")
     }
 
-    @Test func headersThatAskForMoreAreRefused() async throws {
+    @Test("A token with another type, key or algorithm, or with extensions, is refused")
+    func invalidHeaders() async throws {
         let verifier = try await loaded()
         let headers: [(Comment, JWTHeader)] = [
             ("no type", ["typ": "JWT"]),
@@ -110,13 +113,14 @@ import Wire
             ("another algorithm", ["alg": "ES384"]),
         ]
         for (comment, header) in headers {
-            await expectRefusal(try await keys.token(for: alice, header: header), comment, by: verifier)
+            await expectRefusal(try await keys.token(for: ana, header: header), comment, by: verifier)
         }
     }
 
-    @Test func forgedAndRespelledTokensAreRefused() async throws {
+    @Test("A forged or respelled token is refused")
+    func forgedTokens() async throws {
         let verifier = try await loaded()
-        let token = try await keys.token(for: alice)
+        let token = try await keys.token(for: ana)
         let parts = token.split(separator: ".").map(String.init)
         let signature = try #require(Base64URL.decode(parts[2]))
         func header(_ json: String) -> String { Base64URL.encode(Data(json.utf8)) }
@@ -151,17 +155,19 @@ import Wire
         #expect(throws: Never.self) { try #require(token == parts.joined(separator: ".")) }
     }
 
-    @Test func aTokenOfAnotherKeyIsRefused() async throws {
+    @Test("A token signed with another key is refused")
+    func otherKey() async throws {
         let verifier = try await loaded()
-        let token = try await TestKeys().token(for: alice)
+        let token = try await TestKeys().token(for: ana)
 
         await expectRefusal(token, "signed by another key of the same name", by: verifier)
     }
 
-    @Test func cachedTokenExpires() async throws {
+    @Test("A cached token expires")
+    func cachedTokenExpires() async throws {
         let offset = Mutex(0.0)
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
-        let token = try await keys.token(for: alice, lifetime: 60)
+        let token = try await keys.token(for: ana, lifetime: 60)
         _ = try await verifier.verify(token)
 
         offset.withLock { $0 = 61 }
@@ -170,9 +176,10 @@ import Wire
         await expectRefusal(token, "expired after it was cached", by: verifier, code: "token_expired")
     }
 
-    @Test func revokedSession() async throws {
+    @Test("A revoked session ends its cached tokens and is reported")
+    func revokedSession() async throws {
         let verifier = try await loaded()
-        let token = try await keys.token(for: alice, session: "ending")
+        let token = try await keys.token(for: ana, session: "ending")
         _ = try await verifier.verify(token)
         let following = Task { await verifier.run() }
         defer { following.cancel() }
@@ -187,15 +194,17 @@ import Wire
         await expectRefusal(token, "a token of an ended session", by: verifier, code: "session_ended")
     }
 
-    @Test func withoutKeysNothingIsKnown() async throws {
+    @Test("Without the key document every token is a 503")
+    func noKeys() async throws {
         let verifier = CredentialVerifier(source: keys, issuer: TestKeys.issuer, logger: Logger(label: "test"))
-        let token = try await keys.token(for: alice)
+        let token = try await keys.token(for: ana)
 
         await #expect(throws: APIError.unavailable("the key document")) { try await verifier.verify(token) }
         #expect(!verifier.isLoaded)
     }
 
-    @Test func theCacheIsBounded() async throws {
+    @Test("The cache of tokens is limited")
+    func cacheLimit() async throws {
         let verifier = CredentialVerifier(
             source: keys,
             issuer: TestKeys.issuer,
@@ -205,7 +214,7 @@ import Wire
         try await verifier.load()
         var tokens: [String] = []
         for _ in 0..<20 {
-            tokens.append(try await keys.token(for: alice))
+            tokens.append(try await keys.token(for: ana))
             _ = try await verifier.verify(tokens[tokens.count - 1])
         }
 
@@ -216,8 +225,8 @@ import Wire
     @Test("A credential of combining marks is rejected within 50 ms of processor time per 100 kB")
     func cost() async throws {
         let verifier = try await loaded()
-        // A cache without entries hashes nothing.
-        _ = try await verifier.verify(try await keys.token(for: alice))
+        // An empty cache does not hash the token.
+        _ = try await verifier.verify(try await keys.token(for: ana))
         let marks = String(repeating: "\u{301}\u{316}", count: 15_000)
         func spent() -> Double {
             let start = CostTest.spentByThread()

@@ -2,11 +2,10 @@ import ServiceHost
 import Synchronization
 import Testing
 
-/// A sweep goes past what cannot be removed, and not past much of it.
-@Suite struct DeleteExpiredTests {
+@Suite("Deletion of expired rows") struct DeleteExpiredTests {
     private struct TestError: Error {}
 
-    /// What is due, of which some cannot be removed; three go in a round.
+    /// Expired rows, some of which cannot be deleted; a batch has three.
     private final class Store: Sendable {
         let due: Mutex<[Int]>
         let attempts = Mutex(0)
@@ -31,19 +30,22 @@ import Testing
         }
     }
 
-    @Test func deletesAll() async throws {
+    @Test("All expired rows are deleted")
+    func deletesAll() async throws {
         let store = Store(20) { _ in false }
         try await store.sweep()
         #expect(store.due.withLock { $0 } == [])
     }
 
-    @Test func continuesAfterFailure() async throws {
+    @Test("Rows that cannot be deleted do not stop the others")
+    func continuesAfterFailure() async throws {
         let store = Store(40) { [0, 1, 2, 7, 39].contains($0) }
         await #expect(throws: TestError.self) { try await store.sweep() }
         #expect(store.due.withLock { $0 } == [0, 1, 2, 7, 39])
     }
 
-    @Test func stopsAfterManyFailures() async throws {
+    @Test("The deletion stops after many failures")
+    func stopsAfterManyFailures() async throws {
         let store = Store(1_000) { _ in true }
         await #expect(throws: TestError.self) { try await store.sweep() }
         #expect(store.attempts.withLock { $0 } == 12)

@@ -9,9 +9,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// The answer of a service that nothing is left in it of somebody.
-@Suite struct DeletionConfirmationTests {
-    @Test func confirmsWhenNothingIsLeft() async throws {
+/// A service's confirmation that no data of a user is left in it.
+@Suite("Confirmation of deletions") struct DeletionConfirmationTests {
+    @Test("A deletion is confirmed once the user's data is gone, and leaves no trace")
+    func confirmsWhenNothingIsLeft() async throws {
         try await withInstance { instance, auth in
             try await instance.keep("Wilhelmina")
             try await instance.keep("Oswald")
@@ -31,12 +32,13 @@ import Wire
         }
     }
 
-    @Test func unknownUser() async throws {
+    @Test("The deletion of an unknown user is confirmed once per round")
+    func unknownUser() async throws {
         try await withInstance { instance, auth in
             let deletionJob = DeletionJob(id: UUID(), round: 1)
             let id = try await instance.deliver(TestUserDeleted(user: "nobody", deletionJob: deletionJob))
             #expect(try await auth.answers(1).map(\.deletionJob) == [deletionJob])
-            // The event comes once more, as events may.
+            // The event is delivered again, which may happen.
             try await instance.deliver(TestUserDeleted(user: "nobody", deletionJob: deletionJob), id: id)
             let next = DeletionJob(id: deletionJob.id, round: 2)
             try await instance.deliver(TestUserDeleted(user: "nobody", deletionJob: next))
@@ -44,8 +46,9 @@ import Wire
         }
     }
 
-    /// Auth of an older release waits for none.
-    @Test func noConfirmationWithoutJob() async throws {
+    /// An older release of auth does not wait for a confirmation.
+    @Test("A deletion without a job is not confirmed")
+    func noConfirmationWithoutJob() async throws {
         try await withInstance { instance, auth in
             try await instance.deliver(TestUserDeleted(user: "Wilhelmina", deletionJob: nil))
             let deletionJob = DeletionJob(id: UUID(), round: 1)
@@ -54,7 +57,8 @@ import Wire
         }
     }
 
-    @Test func deletesIdempotencyKeys() async throws {
+    @Test("The stored responses of a deleted user are deleted")
+    func deletesIdempotencyKeys() async throws {
         try await withInstance { instance, _ in
             let pool = instance.service.database.pool
             for user in ["Wilhelmina", "Oswald"] {
@@ -71,7 +75,8 @@ import Wire
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("Two instances confirm each deletion once")
+    func twoInstances() async throws {
         try await withInstance { instance, auth in
             try await TestService.with(
                 DeletingService.self,
@@ -84,14 +89,15 @@ import Wire
                     try await instance.deliver(TestUserDeleted(user: "x", deletionJob: deletionJob))
                 }
                 let answered = try await auth.answers(150).map(\.deletionJob.id)
-                #expect(Set(answered) == Set(deletionJobs.map(\.id)) && answered.count == 150)
+                #expect(Set(answered) == Set(deletionJobs.map(\.id)))
+                #expect(answered.count == 150)
             }
         }
     }
 }
 
 extension DeletionConfirmationTests {
-    @Test("Of a deleted application all rows and stored responses go, and of another none")
+    @Test("All rows and stored responses of a deleted application are deleted, and those of another are kept")
     func application() async throws {
         try await withInstance { instance, auth in
             let pool = instance.service.database.pool
@@ -123,7 +129,7 @@ extension DeletionConfirmationTests {
     }
 }
 
-/// That somebody is no user any more, as a service without accounts would say it.
+/// The event that a user was deleted, as a service without accounts defines it.
 private struct TestUserDeleted: EventContent {
     static let type = "person.left"
     var user: String
@@ -131,7 +137,7 @@ private struct TestUserDeleted: EventContent {
     var key: String { user }
 }
 
-/// That an application was deleted, as a service without accounts would say it.
+/// The event that an application was deleted, as a service without accounts defines it.
 private struct TestApplicationDeleted: EventContent {
     static let type = "place.left"
     var application: String
@@ -139,13 +145,13 @@ private struct TestApplicationDeleted: EventContent {
     var key: String { application }
 }
 
-/// A service that keeps names, until it is told to wipe them.
+/// A service that stores names until their users are deleted.
 private struct DeletingService: SuiteService {
     static let name = "wiper"
     static let defaultPort = 0
     static let migrations = [
         EventOutbox.migration("V0001_create_event_outbox"), EventConsumer.migration("V0002_create_event_inbox"),
-        DeletionConfirmations.migration("V0003_create_erasures"),
+        DeletionConfirmations.migration("V0003_create_unconfirmed_deletions"),
         Migration(name: "V0004_create_names", sql: Array("CREATE TABLE names (name text PRIMARY KEY)".utf8)),
         Migration(name: "V0005_create_things", sql: Array("CREATE TABLE things (application_id text, thing int)".utf8)),
     ]
@@ -214,7 +220,7 @@ private struct DeletingInstance: Sendable {
     }
 }
 
-/// Auth, as far as it gives keys and hears answers.
+/// A peer that serves auth's keys and records confirmations.
 private struct RecordingAuth: Sendable {
     let recorder = EventRecorder(callee: "auth")
     let client: ServiceClient

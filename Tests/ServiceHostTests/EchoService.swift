@@ -8,7 +8,7 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The smallest service there is, for what all of them share.
+/// A minimal service, for tests of what all services share.
 struct EchoService: SuiteService {
     static let name = "echo"
     static let defaultPort = 0
@@ -20,7 +20,7 @@ struct EchoService: SuiteService {
         var word: String
     }
 
-    /// Holds up what makes words with their answers.
+    /// Holds a lock that the handlers wait for before they store a response.
     static func hold(on db: PostgresTransaction) async throws {
         _ = try await db.one("SELECT pg_advisory_xact_lock(1, hashtext(current_schema()))", as: { _ in true })
     }
@@ -38,7 +38,7 @@ struct EchoService: SuiteService {
         }
         routes.open.get("broken") { _, _ -> Word in throw CancellationError() }
         routes.open.get("endless") { _, _ in
-            // A word, and then nothing more.
+            // One piece of the body, and then nothing for ten seconds.
             Response(
                 status: .ok,
                 body: ResponseBody { writer in
@@ -54,7 +54,7 @@ struct EchoService: SuiteService {
             try await resources.database.run("INSERT INTO words (word) VALUES (\(word.word))")
             return word
         }
-        // Makes something and keeps the answer, or has it found again, and then fails.
+        // Stores a word with the response, and then fails.
         routes.user.post("words/kept") { request, context -> Word in
             let word = try await request.decode(as: Word.self, context: context)
             _ = try await resources.database.transaction { db in
@@ -64,7 +64,7 @@ struct EchoService: SuiteService {
             }
             throw CancellationError()
         }
-        // Makes something with an answer of more than 16 kB.
+        // Stores a word, with a response of more than 16 kB.
         routes.user.post("words/large") { request, context -> Word in
             let word = try await request.decode(as: Word.self, context: context)
             try await resources.database.run("INSERT INTO words (word) VALUES (\(word.word))")

@@ -8,11 +8,11 @@ import Testing
 import TestSupport
 import Wire
 
-/// A teller and a listener, over HTTP, each with a database of its own.
+/// A publisher and a subscriber, connected over HTTP, each with its own database.
 struct EventFixture: Sendable {
     static let settings = ["EVENT_SUBSCRIBERS": "word.said=listener,word.takenback=listener"]
 
-    /// The listener, at a port of this machine.
+    /// Peers with a subscriber at this local port.
     func peers(at port: Int) throws -> PeerServices {
         let tokens = try ServiceTokens(secret: TestService.secret, name: "social")
         let transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
@@ -64,16 +64,18 @@ struct EventFixture: Sendable {
         (0..<count).map { WordPublished(speaker: speaker, word: "\(speaker)-\($0)") }
     }
 
-    /// What was heard, by speaker, in order, once there is so much of it.
+    /// The received words by speaker and in order, once there are at least `count`.
     func received(_ count: Int, at subscriber: TestService) async throws -> [String: [String]] {
         let deadline = ContinuousClock.now + .seconds(120)
         while true {
-            let received = try await subscriber.database.pool.all("SELECT speaker, word FROM heard ORDER BY place") {
+            let received = try await subscriber.database.pool.all(
+                "SELECT speaker, word FROM received_words ORDER BY place"
+            ) {
                 row in
                 (try row.string("speaker"), try row.string("word"))
             }
             if received.count >= count { return Dictionary(grouping: received, by: \.0).mapValues { $0.map(\.1) } }
-            guard ContinuousClock.now < deadline else { throw TestSupportError("only \(received.count) were heard") }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("only \(received.count) were received") }
             try await Task.sleep(for: .milliseconds(20))
         }
     }
@@ -82,17 +84,17 @@ struct EventFixture: Sendable {
         try await publisher.database.pool.one("SELECT count(*) AS n FROM event_outbox") { try $0.int("n") }
     }
 
-    /// Returns once only so many wait.
+    /// Waits until at most `count` events are waiting.
     func untilDelivered(but count: Int = 0, at publisher: TestService) async throws {
         let deadline = ContinuousClock.now + .seconds(120)
         while try await waiting(at: publisher) > count {
-            guard ContinuousClock.now < deadline else { throw TestSupportError("events still wait") }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("events are still waiting") }
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
     func untilAttempted(at publisher: TestService) async throws {
-        // A claim that came to nothing is given back, and leaves the time of its end behind.
+        // A failed delivery ends its claim, which sets `due_at`.
         let written = try await publisher.database.pool.one("SELECT max(due_at) AS due FROM event_outbox") {
             try $0.date("due")
         }
@@ -101,7 +103,7 @@ struct EventFixture: Sendable {
             "SELECT count(*) AS n FROM event_outbox WHERE due_at > \(written)",
             as: { try $0.int("n") }
         ) == 0 {
-            guard ContinuousClock.now < deadline else { throw TestSupportError("nothing was tried") }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("no delivery was attempted") }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

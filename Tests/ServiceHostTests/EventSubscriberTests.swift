@@ -9,11 +9,11 @@ import Testing
 import TestSupport
 import Wire
 
-/// Who is told of what.
-@Suite struct EventSubscriberTests {
+@Suite("Event subscribers") struct EventSubscriberTests {
     private let fixture = EventFixture()
 
-    @Test func withoutSubscribersNothingIsKept() async throws {
+    @Test("Without a subscriber an event is not stored")
+    func noSubscribers() async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
         for subscribers in ["", "other.event=listener"] {
             try await TestService.with(
@@ -27,7 +27,8 @@ import Wire
         }
     }
 
-    @Test func independentSubscribers() async throws {
+    @Test("A subscriber that is unavailable does not delay another")
+    func independentSubscribers() async throws {
         try await fixture.withSubscriber { subscriber in
             try await subscriber.served { port in
                 let listening = try fixture.peers(at: port)
@@ -51,7 +52,10 @@ import Wire
         }
     }
 
-    @Test(arguments: ["push", "=push", "a=", "a=b=c", "a=b+", "A=push", "a=push,,", "a=http://127.0.0.1", "a=p u"])
+    @Test(
+        "A malformed list of subscribers is refused",
+        arguments: ["push", "=push", "a=", "a=b=c", "a=b+", "A=push", "a=push,,", "a=http://127.0.0.1", "a=p u"]
+    )
     func malformedSetting(_ setting: String) throws {
         let settings = EnvironmentVariablesProvider(environmentVariables: ["EVENT_SUBSCRIBERS": setting])
         let reader = ConfigReader(provider: settings)
@@ -71,7 +75,8 @@ import Wire
         }
     }
 
-    @Test func missingSubscriberURL() throws {
+    @Test("A subscriber without a URL is refused, unless it subscribes to no event of the service")
+    func missingSubscriberURL() throws {
         let settings = EnvironmentVariablesProvider(environmentVariables: ["EVENT_SUBSCRIBERS": "a=elsewhere"])
         let reader = ConfigReader(provider: settings)
         let tokens = try ServiceTokens(secret: TestService.secret, name: "social")

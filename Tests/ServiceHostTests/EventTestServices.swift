@@ -8,7 +8,7 @@ import ServiceLifecycle
 import Synchronization
 import Wire
 
-/// That somebody said something.
+/// The event that a speaker said a word.
 struct WordPublished: EventContent, Hashable {
     static let type = "word.said"
     var speaker: String
@@ -16,14 +16,14 @@ struct WordPublished: EventContent, Hashable {
     var key: String { speaker }
 }
 
-/// What the listener does not know of.
+/// An event that the subscriber does not know.
 struct WordRetracted: EventContent {
     static let type = "word.takenback"
     var speaker: String
     var key: String { speaker }
 }
 
-/// A service that tells what is said to it.
+/// A service that publishes the words it receives.
 struct PublisherService: SuiteService {
     static let name = "teller"
     static let defaultPort = 0
@@ -33,7 +33,7 @@ struct PublisherService: SuiteService {
     struct PublishRequest: Codable {
         var words: [WordPublished]
         var retracted: [WordRetracted] = []
-        /// Whether it is thought better of.
+        /// Whether the transaction is rolled back.
         var isRolledBack = false
     }
 
@@ -56,20 +56,20 @@ struct PublisherService: SuiteService {
     }
 }
 
-/// A service that writes down what it hears of.
+/// A service that stores the words it receives.
 struct SubscriberService: SuiteService {
     static let name = "listener"
     static let defaultPort = 0
     static let migrations = [
         EventConsumer.migration("V0001_create_event_inbox"),
         Migration(
-            name: "V0002_heard",
+            name: "V0002_received_words",
             sql: Array(
                 """
-                CREATE TABLE heard (
+                CREATE TABLE received_words (
                     place bigint GENERATED ALWAYS AS IDENTITY, speaker text NOT NULL, word text NOT NULL
                 );
-                CREATE TABLE deaf_to (word text PRIMARY KEY)
+                CREATE TABLE refused_words (word text PRIMARY KEY)
                 """.utf8
             )
         ),
@@ -80,9 +80,11 @@ struct SubscriberService: SuiteService {
     init(resources: ServiceResources, configuration: ConfigReader) async throws {
         consumer = EventConsumer(database: resources.database, logger: resources.logger, now: resources.now)
             .on(WordPublished.self, from: [.social]) { said, _, db in
-                try await db.run("INSERT INTO heard (speaker, word) VALUES (\(said.speaker), \(said.word))")
-                // After the act, so that it must be undone.
-                let isRefusing = try await db.first("SELECT word FROM deaf_to WHERE word = \(said.word)") { _ in true }
+                try await db.run("INSERT INTO received_words (speaker, word) VALUES (\(said.speaker), \(said.word))")
+                // After the insert, so that it must be rolled back.
+                let isRefusing = try await db.first("SELECT word FROM refused_words WHERE word = \(said.word)") { _ in
+                    true
+                }
                 if isRefusing == true { throw RefusedError() }
             }
     }

@@ -11,9 +11,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// A service's part of an export, from the one that keeps it to the one that asks, over HTTP.
-@Suite struct ExportTests {
-    @Test func everythingComesOverAsItWasWritten() async throws {
+/// A service's part of an export, from the service that stores the data to auth, over HTTP.
+@Suite("Exports of services") struct ExportTests {
+    @Test("All files arrive as they were written")
+    func allFiles() async throws {
         try await withExporter { client in
             let parts = try await client.parts(of: "Wilhelmina")
             #expect(parts.names == ["profile.json", "none.json", "many.json", "pictures/1.jpg", "empty"])
@@ -27,8 +28,9 @@ import Wire
         }
     }
 
-    /// One value that is more than goes into one frame, by itself and in a list.
-    @Test func aLongTextComesOverWhole() async throws {
+    /// One value that is larger than a frame, alone and in a list.
+    @Test("A text larger than a frame arrives completely")
+    func longText() async throws {
         try await withExporter { client in
             let parts = try await client.parts(of: "talker")
             #expect(parts.text("profile.json") == #"{"name":"talker","story":"\#(ExportingService.story)"}"#)
@@ -37,14 +39,16 @@ import Wire
         }
     }
 
-    /// It is not enough that the connection ends well.
-    @Test func onePartThatBreaksOffIsNotTakenForWhole() async throws {
+    /// A clean end of the connection is not enough.
+    @Test("An export that breaks off is an error")
+    func brokenExport() async throws {
         try await withExporter { client in
             await #expect(throws: APIError.self) { try await client.parts(of: "broken") }
         }
     }
 
-    @Test func onlyAuthExports() async throws {
+    @Test("Only auth may export, and for one user")
+    func onlyAuthExports() async throws {
         try await TestService.with(ExportingService.self, peers: .with(["auth": Self.auth])) { service in
             let photos = try service.peerClient("photos", callee: "keeper")
             await #expect {
@@ -61,6 +65,7 @@ import Wire
     }
 
     @Test(
+        "A malformed export is refused",
         arguments: [[0, 0, 0, 0, 0], [9, 0, 0, 0, 0], [3, 0, 0, 0, 0], [1, 255, 0, 0, 0], [1, 0, 0, 0, 1, 0xFF]]
             as [[UInt8]]
     )
@@ -69,14 +74,17 @@ import Wire
         #expect(throws: APIError.self) { try reader.take(ByteBuffer(bytes: bytes)) }
     }
 
-    @Test func trailingBytes() throws {
+    @Test("Bytes after the end are refused")
+    func trailingBytes() throws {
         var reader = ExportReader()
-        #expect(try reader.take(ByteBuffer(bytes: [4, 0, 0, 0, 0])).isEmpty && reader.isWhole)
+        #expect(try reader.take(ByteBuffer(bytes: [4, 0, 0, 0, 0])).isEmpty)
+        #expect(reader.isWhole)
         #expect(throws: APIError.self) { try reader.take(ByteBuffer(bytes: [4])) }
     }
 
-    /// However the bytes are cut on their way.
-    @Test func oneByteAtATime() throws {
+    /// The bytes may arrive in any pieces.
+    @Test("An export is read one byte at a time")
+    func oneByteAtATime() throws {
         let bytes: [UInt8] = [1, 0, 0, 0, 1, 97, 3, 0, 0, 0, 2, 104, 105, 4, 0, 0, 0, 0]
         var reader = ExportReader()
         var parts = ExportedFiles()
@@ -84,7 +92,9 @@ import Wire
             #expect(!reader.isWhole)
             for part in try reader.take(ByteBuffer(bytes: [byte])) { parts.take(part) }
         }
-        #expect(reader.isWhole && parts.text("a") == "hi" && parts.packed == [])
+        #expect(reader.isWhole)
+        #expect(parts.text("a") == "hi")
+        #expect(parts.packed == [])
     }
 
     private static let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
@@ -104,15 +114,15 @@ import Wire
     }
 }
 
-/// A service that has something of everybody.
+/// A service with data of every user.
 private struct ExportingService: SuiteService {
     static let name = "keeper"
     static let defaultPort = 0
     static let migrations: [Migration] = []
-    /// More than goes into one frame.
+    /// Larger than a frame.
     static let picture = Data((0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
 
-    /// The same, as text.
+    /// A text larger than a frame.
     static let story = String(repeating: "Once upon a time. ", count: 150_000)
 
     private struct ExportFailure: Error {}

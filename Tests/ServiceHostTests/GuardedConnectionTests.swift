@@ -7,19 +7,19 @@ import ServiceHost
 import Synchronization
 import Testing
 
-/// Where a connection goes to a host that a user chose.
+/// Connections to hosts that a user chose.
 @Suite("Guarded connections") struct GuardedConnectionTests {
-    /// The test calls 127.0.0.2 public, so that no packet leaves the machine.
+    /// The test treats 127.0.0.2 as public, so that no packet leaves the machine.
     private static func isPublic(_ address: SocketAddress) -> Bool { address.ipAddress == "127.0.0.2" }
 
-    @Test("A connection goes to the address that was judged, also for a host in upper case")
+    @Test("A connection goes to the address that was checked, also for a host in upper case")
     func pinned() async throws {
         try await Listener.pair { outside, inside in
-            let lookupQueue = Mutex(0)
-            // The answer changes after the first look-up: DNS rebinding.
+            let lookups = Mutex(0)
+            // The result changes after the first look-up: DNS rebinding.
             let addresses = AddressGuard(
                 resolve: { host, port in
-                    let number = lookupQueue.withLock { count in
+                    let number = lookups.withLock { count in
                         count += 1
                         return count
                     }
@@ -40,13 +40,13 @@ import Testing
                     try await connections.get("https://evil.example:\(outside.port)/", addresses)
                 }
             }
-            #expect(lookupQueue.withLock { $0 } == 2)
+            #expect(lookups.withLock { $0 } == 2)
             #expect(outside.connections == 1)
             #expect(inside.connections == 0)
         }
     }
 
-    @Test("Private addresses among those of a name are not connected to")
+    @Test("Private addresses of a name are not connected to")
     func mixed() async throws {
         try await Listener.pair { outside, inside in
             let addresses = AddressGuard(
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(
-        "Nothing is connected to where the URL is refused",
+        "A refused URL causes no connection",
         arguments: ["http://127.0.0.2", "https://127.0.0.1", "https://localhost", "https://[::ffff:0:127.0.0.1]"]
     )
     func refused(_ url: String) async throws {
@@ -94,7 +94,8 @@ import Testing
                     }
                 }
             }
-            #expect(outside.connections == 0 && inside.connections == 0)
+            #expect(outside.connections == 0)
+            #expect(inside.connections == 0)
         }
     }
 
@@ -116,7 +117,7 @@ extension OutboundConnections {
     }
 }
 
-/// A listener that counts its connections; it answers the first bytes with what it is told, or closes.
+/// A listener that counts its connections, and sends the test's response to the first bytes, or closes.
 private final class Listener: Sendable {
     private final class State: Sendable {
         let accepted = Mutex(0)

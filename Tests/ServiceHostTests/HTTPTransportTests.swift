@@ -6,14 +6,15 @@ import Testing
 
 @testable import ServiceHost
 
-/// Calls to a neighbour of which not every instance is there.
-@Suite struct HTTPTransportTests {
-    @Test func anInstanceThatIsAwayIsPassedOver() async throws {
-        try await EventFixture().withSubscriber { listener in
-            try await listener.served { port in
+/// Calls to a peer service of which some instances are unavailable.
+@Suite("HTTP between services") struct HTTPTransportTests {
+    @Test("An unavailable instance is skipped")
+    func unavailableInstance() async throws {
+        try await EventFixture().withSubscriber { subscriber in
+            try await subscriber.served { port in
                 let unusedPort = try LoopbackPort.free().number
                 let client = ServiceClient(
-                    callee: "listener",
+                    callee: "subscriber",
                     transport: HTTPTransport(baseURLs: ["http://127.0.0.1:\(unusedPort)", "http://127.0.0.1:\(port)"]),
                     retry: .never
                 )
@@ -25,16 +26,17 @@ import Testing
         }
     }
 
-    @Test func recoveredInstance() async throws {
-        try await EventFixture().withSubscriber { listener in
+    @Test("A call waits until the instance is up again")
+    func recoveredInstance() async throws {
+        try await EventFixture().withSubscriber { subscriber in
             let port = try LoopbackPort.free().number
             let transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
-            let client = ServiceClient(callee: "listener", transport: transport, retry: .never)
+            let client = ServiceClient(callee: "subscriber", transport: transport, retry: .never)
             await #expect(throws: (any Error).self) {
                 try await client.send(.get, "/health", timeout: .milliseconds(200))
             }
-            let asking = Task { try await client.send(.get, "/health", timeout: .seconds(60)).status }
-            let status = try await listener.served(on: port) { _ in try await asking.value }
+            let call = Task { try await client.send(.get, "/health", timeout: .seconds(60)).status }
+            let status = try await subscriber.served(on: port) { _ in try await call.value }
             #expect(status == 200)
         }
     }

@@ -10,10 +10,10 @@ import Testing
 import TestSupport
 import Wire
 
-@Suite struct IdempotencyTests {
+@Suite("Idempotency keys") struct IdempotencyTests {
     private let keys = TestKeys()
-    private let alice = User.ID(application: RoostApplication.id, user: "alice")
-    private let bob = User.ID(application: RoostApplication.id, user: "bob")
+    private let ana = User.ID(application: RoostApplication.id, user: "ana")
+    private let bo = User.ID(application: RoostApplication.id, user: "bo")
 
     private func withEcho(
         now: @escaping @Sendable () -> Date = { Date() },
@@ -35,10 +35,11 @@ import Wire
         return try await echo.send(.post, path, token: token, body: #"{"word":"\#(word)"}"#, headers: headers)
     }
 
-    @Test func theSameKeyAndBodyGiveTheFirstAnswer() async throws {
+    @Test("The same key and body get the first response")
+    func repeatedRequest() async throws {
         try await withEcho { echo in
-            let first = try await post("one", key: "k", as: alice, to: echo)
-            let second = try await post("one", key: "k", as: alice, to: echo)
+            let first = try await post("one", key: "k", as: ana, to: echo)
+            let second = try await post("one", key: "k", as: ana, to: echo)
 
             #expect(first.status == 200)
             #expect(second.status == 200)
@@ -46,57 +47,62 @@ import Wire
         }
     }
 
-    @Test func anotherBodyOrUserIsToldApart() async throws {
+    @Test("Another body is a 422, and another user's key is separate")
+    func otherBodyOrUser() async throws {
         try await withEcho { echo in
-            _ = try await post("one", key: "k", as: alice, to: echo)
+            _ = try await post("one", key: "k", as: ana, to: echo)
 
-            #expect(try await post("two", key: "k", as: alice, to: echo).status == 422)
-            #expect(try await post("three", key: "k", as: bob, to: echo).status == 200)
+            #expect(try await post("two", key: "k", as: ana, to: echo).status == 422)
+            #expect(try await post("three", key: "k", as: bo, to: echo).status == 200)
         }
     }
 
-    @Test func aRefusalIsAnAnswerButAFailureMayBeTriedAgain() async throws {
+    @Test("A failed request may be retried with its key")
+    func failure() async throws {
         try await withEcho { echo in
-            _ = try await post("taken", key: "first", as: alice, to: echo)
-            #expect(try await post("taken", key: "k", as: alice, to: echo).status == 500)
+            _ = try await post("taken", key: "first", as: ana, to: echo)
+            #expect(try await post("taken", key: "k", as: ana, to: echo).status == 500)
             try await echo.database.pool.run("DELETE FROM words")
 
-            #expect(try await post("taken", key: "k", as: alice, to: echo).status == 200)
+            #expect(try await post("taken", key: "k", as: ana, to: echo).status == 200)
         }
     }
 
-    @Test func lostResponse() async throws {
+    @Test("A request whose response was lost has one effect, and its response is found again")
+    func lostResponse() async throws {
         try await withEcho { echo in
             for path in ["/words/kept", "/words/named"] {
-                #expect(try await post("one", key: path, as: alice, to: echo, at: path).status == 500)
-                let answer = try await post("one", key: path, as: alice, to: echo, at: path)
+                #expect(try await post("one", key: path, as: ana, to: echo, at: path).status == 500)
+                let answer = try await post("one", key: path, as: ana, to: echo, at: path)
                 #expect(answer.status == 200)
-                #expect(try await post("one", key: path, as: alice, to: echo, at: path).body == answer.body)
+                #expect(try await post("one", key: path, as: ana, to: echo, at: path).body == answer.body)
             }
             #expect(try await words(of: echo) == 2)
         }
     }
 
-    /// The key is free again for another request, and what that makes is another thing.
-    @Test func anotherRequestAfterAFailureHasATokenOfItsOwn() async throws {
+    /// The key is free for another request after a failure, and its token must be new.
+    @Test("Another request after a failure gets another token")
+    func newToken() async throws {
         try await withEcho { echo in
-            let first = try await post("one", key: "k", as: alice, to: echo, at: "/words/named")
-            let second = try await post("two", key: "k", as: alice, to: echo, at: "/words/named")
+            let first = try await post("one", key: "k", as: ana, to: echo, at: "/words/named")
+            let second = try await post("two", key: "k", as: ana, to: echo, at: "/words/named")
             #expect(first.status == 500)
             #expect(second.status == 500)
             #expect(try await words(of: echo) == 2)
         }
     }
 
-    @Test func slowRequest() async throws {
+    @Test("A request that takes longer than its claim has one effect")
+    func slowRequest() async throws {
         let offset = Mutex(0.0)
         try await withEcho(now: { Date().addingTimeInterval(offset.withLock { $0 }) }) { echo in
             let held = try await echo.database.pool.transaction { db in
                 try await EchoService.hold(on: db)
-                let slow = Task { try await post("one", key: "k", as: alice, to: echo, at: "/words/kept").status }
+                let slow = Task { try await post("one", key: "k", as: ana, to: echo, at: "/words/kept").status }
                 try await waiting(1, on: echo)
                 offset.withLock { $0 = 61 }
-                let next = Task { try await post("one", key: "k", as: alice, to: echo, at: "/words/kept").status }
+                let next = Task { try await post("one", key: "k", as: ana, to: echo, at: "/words/kept").status }
                 try await waiting(2, on: echo)
                 return (slow, next)
             }
@@ -111,7 +117,7 @@ import Wire
         try await echo.database.pool.one("SELECT count(*) AS n FROM words", as: { try $0.int("n") })
     }
 
-    /// Until so many of the service's transactions are held up.
+    /// Waits until this many transactions of the service wait for the lock.
     private func waiting(_ count: Int, on echo: TestService) async throws {
         try await eventually {
             try await echo.database.pool.reads.one(
@@ -125,10 +131,11 @@ import Wire
         }
     }
 
-    @Test func manyAtOnceAreDoneOnce() async throws {
+    @Test("Concurrent requests with one key have one effect")
+    func concurrentRequests() async throws {
         try await withEcho { echo in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<20 { group.addTask { try await post("one", key: "k", as: alice, to: echo).status } }
+                for _ in 0..<20 { group.addTask { try await post("one", key: "k", as: ana, to: echo).status } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
 
@@ -138,14 +145,15 @@ import Wire
         }
     }
 
-    @Test func aKeyIsForgottenAfterADay() async throws {
+    @Test("A key expires after a day")
+    func expiry() async throws {
         let offset = Mutex(0.0)
         try await withEcho(now: { Date().addingTimeInterval(offset.withLock { $0 }) }) { echo in
-            _ = try await post("one", key: "k", as: alice, to: echo)
+            _ = try await post("one", key: "k", as: ana, to: echo)
             offset.withLock { $0 = 86_401 }
             try await echo.database.pool.run("DELETE FROM words")
 
-            let token = try await keys.token(for: alice, lifetime: 200_000)
+            let token = try await keys.token(for: ana, lifetime: 200_000)
             let headers: HTTPFields = [.idempotencyKey: "k"]
             let answer = try await echo.send(.post, "/words", token: token, body: #"{"word":"two"}"#, headers: headers)
 
@@ -157,18 +165,18 @@ import Wire
     func reads() async throws {
         try await withEcho { echo in
             for word in ["one", "two"] {
-                let answer = try await post(word, key: "k", as: alice, to: echo, at: "/words/read")
+                let answer = try await post(word, key: "k", as: ana, to: echo, at: "/words/read")
                 #expect(answer.status == 200)
             }
             #expect(try await rows(of: echo) == 0)
         }
     }
 
-    @Test("A response of more than 16 kB is not kept, and the request is not done again")
+    @Test("A response of more than 16 kB is not stored, and the request is not repeated")
     func largeResponse() async throws {
         try await withEcho { echo in
-            let first = try await post("x", key: "k", as: alice, to: echo, at: "/words/large")
-            let second = try await post("x", key: "k", as: alice, to: echo, at: "/words/large")
+            let first = try await post("x", key: "k", as: ana, to: echo, at: "/words/large")
+            let second = try await post("x", key: "k", as: ana, to: echo, at: "/words/large")
 
             #expect(first.status == 200)
             #expect(first.body.count > 20_000)
@@ -179,11 +187,11 @@ import Wire
         }
     }
 
-    @Test("A request that finds what it made is answered again, however large its response is")
+    @Test("A request that finds its own result gets its response again, however large")
     func largeResponseMadeAgain() async throws {
         try await withEcho { echo in
-            let first = try await post("x", key: "k", as: alice, to: echo, at: "/words/large/named")
-            let second = try await post("x", key: "k", as: alice, to: echo, at: "/words/large/named")
+            let first = try await post("x", key: "k", as: ana, to: echo, at: "/words/large/named")
+            let second = try await post("x", key: "k", as: ana, to: echo, at: "/words/large/named")
 
             #expect(second.status == 200)
             #expect(second.body == first.body)
@@ -198,25 +206,25 @@ import Wire
             try await echo.database.pool.run(
                 """
                 INSERT INTO idempotency_keys (application_id, user_id, key, fingerprint, begun_at, status, body)
-                SELECT \(alice.application)::text, \(alice.user)::text, 'old ' || n, '', now() - interval '1 hour', 200, ''
+                SELECT \(ana.application)::text, \(ana.user)::text, 'old ' || n, '', now() - interval '1 hour', 200, ''
                 FROM generate_series(1, 995) AS n
                 """
             )
             var statuses: [Int] = []
             var last: TestHTTPResponse?
             for number in 0..<20 {
-                last = try await post("w\(number)", key: "new \(number)", as: alice, to: echo)
+                last = try await post("w\(number)", key: "new \(number)", as: ana, to: echo)
                 statuses.append(last?.status ?? 0)
             }
 
             #expect(statuses == Array(repeating: 200, count: 5) + Array(repeating: 429, count: 15))
             #expect(last?.problem?.code == "too_many_idempotency_keys")
-            // The first of the keys is forgotten in 23 hours.
+            // The first key expires in 23 hours.
             let retryAfter = Int(last?.headers[.retryAfter] ?? "") ?? 0
             #expect((82_000...82_800).contains(retryAfter))
             #expect(try await rows(of: echo) == 1_000)
-            #expect(try await post("w0", key: "new 0", as: alice, to: echo).status == 200)
-            #expect(try await post("b", key: "k", as: bob, to: echo).status == 200)
+            #expect(try await post("w0", key: "new 0", as: ana, to: echo).status == 200)
+            #expect(try await post("b", key: "k", as: bo, to: echo).status == 200)
         }
     }
 
@@ -224,7 +232,7 @@ import Wire
         try await echo.database.pool.one("SELECT count(*) AS n FROM idempotency_keys", as: { try $0.int("n") })
     }
 
-    /// Bytes of what is kept of the requests.
+    /// The size of the stored rows in bytes.
     private func bytes(of echo: TestService) async throws -> Int {
         try await echo.database.pool.one(
             "SELECT coalesce(sum(pg_column_size(known)), 0) AS n FROM idempotency_keys AS known",

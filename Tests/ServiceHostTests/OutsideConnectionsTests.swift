@@ -5,9 +5,10 @@ import ServiceHost
 import TestSupport
 import Testing
 
-/// The connections to the world outside.
-@Suite struct OutsideConnectionsTests {
-    @Test func readTimeout() async throws {
+/// Connections to the outside.
+@Suite("Outbound connections") struct OutsideConnectionsTests {
+    @Test("A response that stalls is an error after the read timeout")
+    func readTimeout() async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
         try await TestService.with(EchoService.self, peers: .with(["auth": auth])) { service in
             try await service.served { port in

@@ -2,8 +2,9 @@ import CoreMetrics
 import ServiceHost
 import Testing
 
-@Suite struct PrometheusTests {
-    @Test func seriesAreWrittenInTheTextFormat() {
+@Suite("Prometheus metrics") struct PrometheusTests {
+    @Test("Metrics are written in the text format")
+    func textFormat() {
         let registry = PrometheusRegistry()
         registry.makeCounter(label: "roost.requests-total", dimensions: [("path", "a\"b\\c\nd")]).increment(by: 3)
         registry.makeTimer(label: "roost_seconds", dimensions: []).recordNanoseconds(2_000_000)
@@ -18,7 +19,8 @@ import Testing
         #expect(text.contains("roost_seconds_bucket{le=\"+Inf\"} 1\nroost_seconds_sum 0.002\nroost_seconds_count 1\n"))
     }
 
-    @Test func labelsWithTooManyValuesAreDropped() {
+    @Test("Series beyond the limit are dropped and counted")
+    func seriesLimit() {
         let registry = PrometheusRegistry()
         for index in 0..<6_000 {
             registry.makeCounter(label: "many", dimensions: [("n", "\(index)")]).increment(by: 1)

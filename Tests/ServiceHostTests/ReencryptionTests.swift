@@ -61,7 +61,7 @@ import Testing
         #expect(decrypted == names)
     }
 
-    @Test("Values that cannot be decrypted keep no other value from being encrypted")
+    @Test("Values that cannot be decrypted do not stop the others")
     func unreadable() async throws {
         let (report, decrypted) = try await reencrypt([
             ("a", Self.old, "a"), ("b", Self.old, "copied from another row"), ("c", Self.lost, "c"),

@@ -14,16 +14,17 @@ import Testing
 import TestSupport
 import Wire
 
-@Suite struct ServiceHostTests {
+@Suite("Service host") struct ServiceHostTests {
     private let keys = TestKeys()
-    private let alice = User.ID(application: RoostApplication.id, user: "alice")
+    private let ana = User.ID(application: RoostApplication.id, user: "ana")
 
     private func withEcho(_ body: @Sendable (TestService) async throws -> Void) async throws {
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(keys))
         try await TestService.with(EchoService.self, peers: .with(["auth": auth]), body)
     }
 
-    @Test func anonymousRequests() async throws {
+    @Test("An error is a problem document with request id and trace")
+    func anonymousRequests() async throws {
         try await withEcho { echo in
             let answers = [
                 (try await echo.send(.get, "/words/x"), 403, "authentication_required"),
@@ -44,9 +45,10 @@ import Wire
         }
     }
 
-    @Test func headIsAnsweredAsGetWithoutItsBody() async throws {
+    @Test("HEAD is answered like GET without a body")
+    func head() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
             let whole = try await echo.send(.get, "/words/x", token: token)
             let head = try await echo.send(.head, "/words/x", token: token)
 
@@ -57,12 +59,13 @@ import Wire
         }
     }
 
-    @Test func draining() async throws {
+    @Test("A draining service is not ready, and closes connections after their response")
+    func draining() async throws {
         try await withEcho { echo in
             #expect(try await echo.send(.get, "/ready").status == 200)
             #expect(try await echo.send(.get, "/open").headers[.connection] == nil)
 
-            // Nobody is connected, so it does not wait.
+            // No client is connected, so it does not wait.
             await echo.assembled.drain.drain()
 
             let ready = try await echo.send(.get, "/ready")
@@ -75,9 +78,10 @@ import Wire
         }
     }
 
-    @Test func twoCredentialsAreNone() async throws {
+    @Test("Two credentials are refused")
+    func twoCredentials() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
             var headers: HTTPFields = [.authorization: "Bearer \(token)"]
             headers.append(HTTPField(name: .authorization, value: "Bearer \(token)"))
 
@@ -87,19 +91,21 @@ import Wire
         }
     }
 
-    @Test func onAnOpenRouteABadCredentialIsAsNone() async throws {
+    @Test("An open route treats an invalid credential like none")
+    func openRoute() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
 
             #expect(try await echo.send(.get, "/open").json["word"].string == "nobody")
             #expect(try await echo.send(.get, "/open", token: "rubbish").json["word"].string == "nobody")
-            #expect(try await echo.send(.get, "/open", token: token).json["word"].string == "alice")
+            #expect(try await echo.send(.get, "/open", token: token).json["word"].string == "ana")
         }
     }
 
-    @Test func aSlashInsideASegmentIsDataAndFixedWordsWin() async throws {
+    @Test("An escaped slash belongs to its segment, and a literal segment takes precedence")
+    func pathSegments() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
 
             #expect(try await echo.send(.get, "/words/a%2Fb", token: token).json["word"].string == "a/b")
             #expect(try await echo.send(.get, "/words/fixed", token: token).json["word"].string == "fixed word")
@@ -110,7 +116,7 @@ import Wire
     @Test("A parameter has at most 128 combining marks in a row")
     func marks() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
             for (count, status) in [(128, 200), (129, 400)] {
                 let marks = String(repeating: "%CC%81", count: count)
                 for name in ["word", "words"] {
@@ -124,9 +130,10 @@ import Wire
         }
     }
 
-    @Test func internalErrors() async throws {
+    @Test("An unknown error is a 500 without details")
+    func internalErrors() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
             _ = try await echo.send(.post, "/words", token: token, body: #"{"word":"once"}"#)
 
             let answers = [
@@ -141,7 +148,7 @@ import Wire
         }
     }
 
-    @Test("A client that closes its connection within a body is no failure of the service")
+    @Test("A connection that closes within a body is no failure of the service")
     func abortedBody() {
         for error in [HTTPParserError.invalidEOFState, .closedConnection, .invalidChunkSize] {
             #expect(APIError(known: error)?.kind == .invalid)
@@ -149,12 +156,13 @@ import Wire
         }
     }
 
-    @Test func aRequestIdIsTakenIfItIsPlain() async throws {
+    @Test("A valid request id is kept, another one is replaced")
+    func requestID() async throws {
         try await withEcho { echo in
-            let taken = try await echo.send(.get, "/open", headers: [.requestID: "my-id_1.x"])
+            let kept = try await echo.send(.get, "/open", headers: [.requestID: "my-id_1.x"])
             let replaced = try await echo.send(.get, "/open", headers: [.requestID: "a b\"c"])
 
-            #expect(taken.headers[.requestID] == "my-id_1.x")
+            #expect(kept.headers[.requestID] == "my-id_1.x")
             #expect(replaced.headers[.requestID] != "a b\"c")
             #expect(replaced.headers[.requestID]?.isEmpty == false)
         }
@@ -171,9 +179,10 @@ import Wire
         }
     }
 
-    @Test func internalRouteAccess() async throws {
+    @Test("An internal route needs a service token for this service")
+    func internalRouteAccess() async throws {
         try await withEcho { echo in
-            let userToken = try await keys.token(for: alice)
+            let userToken = try await keys.token(for: ana)
             let word = try await echo.peerClient("push", callee: "echo").get(
                 "/internal/caller",
                 as: EchoService.Word.self
@@ -188,9 +197,10 @@ import Wire
         }
     }
 
-    @Test func bodiesAreHeldToTypeAndSize() async throws {
+    @Test("A body needs a supported type and has a maximum size")
+    func bodies() async throws {
         try await withEcho { echo in
-            let token = try await keys.token(for: alice)
+            let token = try await keys.token(for: ana)
             func post(_ body: String, _ type: String) async throws -> TestHTTPResponse {
                 try await echo.send(.post, "/words", token: token, body: body, headers: [.contentType: type])
             }
@@ -215,7 +225,8 @@ import Wire
         }
     }
 
-    @Test func readinessTellsOfTheDatabase() async throws {
+    @Test("A service without its database is not ready, but healthy")
+    func readiness() async throws {
         try await withEcho { echo in
             #expect(try await echo.send(.get, "/ready").status == 200)
 

@@ -5,26 +5,29 @@ import Testing
 import TestSupport
 import Wire
 
-@Suite struct ServiceTokensTests {
-    @Test func aTokenSaysWhoCalls() throws {
+@Suite("Service tokens") struct ServiceTokensTests {
+    @Test("A token names its caller")
+    func caller() throws {
         let push = try ServiceTokens(secret: TestService.secret, name: "push")
         let auth = try ServiceTokens(secret: TestService.secret, name: "auth")
 
         #expect(try auth.caller(of: push.token(for: "auth")) == "push")
     }
 
-    @Test func aTokenForAnotherServiceIsRefused() throws {
+    @Test("A token for another service, with another secret or malformed, is refused")
+    func refused() throws {
         let push = try ServiceTokens(secret: TestService.secret, name: "push")
         let auth = try ServiceTokens(secret: TestService.secret, name: "auth")
-        let stranger = try ServiceTokens(secret: TestService.secret + "!", name: "push")
+        let other = try ServiceTokens(secret: TestService.secret + "!", name: "push")
 
-        let tokens = [try push.token(for: "photos"), try stranger.token(for: "auth"), "", "a.b.c"]
+        let tokens = [try push.token(for: "photos"), try other.token(for: "auth"), "", "a.b.c"]
         for token in tokens {
             #expect(throws: APIError.self) { try auth.caller(of: token) }
         }
     }
 
-    @Test func aTokenLastsAMinute() throws {
+    @Test("A token lasts a minute")
+    func lifetime() throws {
         let now = Mutex(Date())
         let push = try ServiceTokens(secret: TestService.secret, name: "push") { now.withLock { $0 } }
         let auth = try ServiceTokens(secret: TestService.secret, name: "auth") { now.withLock { $0 } }
@@ -48,7 +51,7 @@ import Wire
         let push = try keys.keys(of: "push")
         #expect(try auth.caller(of: ServiceTokens(keys: push).token(for: "auth")) == "push")
 
-        // The process push calls itself photos, with the key of push.
+        // The process push claims to be photos, with the key of push.
         let publicKeys = try ServiceKeys.publicKeys(of: ["photos": keys.privateKeys["push"] ?? ""])
         let impostor = try ServiceKeys(
             privateKeys: keys.privateKeys["push"] ?? "",

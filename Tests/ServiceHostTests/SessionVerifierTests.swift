@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 import Wire
 
-@Suite struct SessionVerifierTests {
+@Suite("Verification of session tokens") struct SessionVerifierTests {
     private let auth = ScriptedAuth()
     private let ada = User.ID(application: "acme", user: "ada")
 
@@ -41,8 +41,8 @@ import Wire
         }
     }
 
-    /// Has all asked about before auth answers, and expects that each counts.
-    private func askAtOnce(_ tokens: [String]) async throws {
+    /// Identifies all tokens before auth responds, and expects all to be accepted.
+    private func identifyAtOnce(_ tokens: [String]) async throws {
         let began = Mutex(0)
         let verifier = try await loaded {
             began.withLock { $0 += 1 }
@@ -50,48 +50,56 @@ import Wire
         }
         let before = began.withLock { $0 }
         auth.hold()
-        let asking = tokens.map { token in Task { await kind(token, by: verifier) } }
-        // Each looks at the clock once before it asks.
+        let tasks = tokens.map { token in Task { await kind(token, by: verifier) } }
+        // Each task reads the clock once before its request.
         while began.withLock({ $0 }) < before + tokens.count { await Task.yield() }
-        await auth.hasBeenAsked()
+        await auth.waitForRequest()
         auth.release()
-        for task in asking { #expect(await task.value == nil) }
+        for task in tasks { #expect(await task.value == nil) }
     }
 
-    @Test func aSessionSaysWhoAsksAndOnWhichDevice() async throws {
+    @Test("A session gives user and device, and is cached")
+    func identity() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada, session: "s1", device: "phone")
         #expect(verifier.cached(token) == nil)
 
         let identity = try await verifier.identify(token)
 
-        #expect(identity.user == ada && identity.session == "s1" && identity.device == "phone")
-        #expect(!identity.isAdmin && identity.expires > Date())
+        #expect(identity.user == ada)
+        #expect(identity.session == "s1")
+        #expect(identity.device == "phone")
+        #expect(!identity.isAdmin)
+        #expect(identity.expires > Date())
         #expect(verifier.cached(token) == identity)
         #expect(try await verifier.identify(token) == identity)
         #expect(auth.keys.requestedSessions.count == 1)
     }
 
-    @Test func oneEntryTakesEitherKind() async throws {
+    @Test("Access tokens and session tokens are both accepted, and other texts cause no request")
+    func bothKinds() async throws {
         let verifier = try await loaded()
         let jwt = try await auth.keys.token(for: User.ID(application: RoostApplication.id, user: "bo"), session: "s2")
 
         let identity = try await verifier.identify(jwt)
 
-        #expect(identity.user.user == "bo" && identity.session == "s2" && identity.device == nil)
+        #expect(identity.user.user == "bo")
+        #expect(identity.session == "s2")
+        #expect(identity.device == nil)
         #expect(auth.keys.requestedSessions.isEmpty)
-        let rubbish = [
+        let malformed = [
             "", "x", ".", "a.b.c", String(repeating: "a", count: 42), String(repeating: "a", count: 44),
             String(repeating: "ä", count: 43), String(repeating: "=", count: 43), "\(jwt)x",
         ]
-        for text in rubbish {
+        for text in malformed {
             #expect(await kind(text, by: verifier) == .forbidden, "\(text)")
         }
         #expect(auth.keys.requestedSessions.isEmpty)
     }
 
-    /// A customer may call a person as one of Roost's administrators is called.
-    @Test func applicationUsersAreNotAdministrators() async throws {
+    /// A customer may give a user the id of an administrator of the suite.
+    @Test("Users of applications are never administrators")
+    func noAdministrators() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada)
         #expect(try await !verifier.identify(token).isAdmin)
@@ -99,16 +107,18 @@ import Wire
         #expect(!identity.isAdmin)
     }
 
-    @Test func onlyTheHashLeavesTheService() async throws {
+    @Test("Only the hash of a token leaves the service")
+    func hashOnly() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada)
         _ = try await verifier.identify(token)
         #expect(auth.keys.requestedSessions == [[Base64URL.encode(SessionToken.hash(token))]])
     }
 
-    @Test func anAnswerCountsForAMinute() async throws {
+    @Test("A session is requested again after a minute")
+    func cacheTime() async throws {
         let offset = Mutex(0.0)
-        // A clock that stands, however long the machine takes.
+        // A clock that does not advance by itself.
         let began = Date()
         let verifier = try await loaded { began.addingTimeInterval(offset.withLock { $0 }) }
         let token = auth.keys.openSession(of: ada, session: "s1")
@@ -123,7 +133,8 @@ import Wire
         #expect(auth.keys.requestedSessions.count == 2)
     }
 
-    @Test func aSessionEndsWhenItsTimeIsOver() async throws {
+    @Test("A session ends with its lifetime")
+    func expiry() async throws {
         let offset = Mutex(0.0)
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
         let token = auth.keys.openSession(of: ada, lifetime: 30)
@@ -135,7 +146,8 @@ import Wire
         #expect(await kind(token, by: verifier) == .forbidden)
     }
 
-    @Test func revokedSession() async throws {
+    @Test("A revoked session ends at once")
+    func revokedSession() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada, session: "s1")
         _ = try await verifier.identify(token)
@@ -159,7 +171,7 @@ import Wire
         #expect(auth.keys.requestedSessions.count == 1)
     }
 
-    @Test("A session whose lifetime was over before its first use here has ended")
+    @Test("A session that expired before its first use here is reported as ended")
     func expiredUnseen() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada, session: "s1", lifetime: -1)
@@ -169,62 +181,68 @@ import Wire
         #expect(auth.keys.requestedSessions.count == 1)
     }
 
-    /// The answer says the session lives, since it did when auth looked; it ended while the answer was on its way.
-    @Test func anAnswerThatIsOvertakenByTheEndCountsForNothing() async throws {
+    /// The response says that the session is active, but the session ended while the response was on its way.
+    @Test("A revocation takes precedence over a response that was under way")
+    func overtakenResponse() async throws {
         let verifier = try await loaded()
         let token = auth.keys.openSession(of: ada, session: "s1")
         auth.hold()
-        let asking = Task { await kind(token, by: verifier) }
-        await auth.hasBeenAsked()
+        let call = Task { await kind(token, by: verifier) }
+        await auth.waitForRequest()
 
         verifier.revoke([Revocation(sessionId: "s1", serial: 1, until: Date().addingTimeInterval(70))])
         auth.release()
 
-        #expect(await asking.value == .forbidden)
+        #expect(await call.value == .forbidden)
         #expect(verifier.cached(token) == nil)
         #expect(await code(token, by: verifier) == "session_ended")
     }
 
-    @Test func whileAuthIsAwayKnownSessionsCountAndNothingIsSaidOfOthers() async throws {
+    @Test("While auth is unavailable, cached sessions are accepted and others are a 503")
+    func authUnavailable() async throws {
         let offset = Mutex(0.0)
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
         let known = auth.keys.openSession(of: ada)
         let unknown = auth.keys.openSession(of: ada)
         _ = try await verifier.identify(known)
-        auth.isAway = true
+        auth.isUnavailable = true
 
         #expect(await kind(known, by: verifier) == nil)
         #expect(await kind(unknown, by: verifier) == .unavailable)
         offset.withLock { $0 = 61 }
         #expect(await kind(known, by: verifier) == .unavailable)
 
-        auth.isAway = false
+        auth.isUnavailable = false
         #expect(await kind(known, by: verifier) == nil)
         #expect(await kind(unknown, by: verifier) == nil)
     }
 
-    @Test func withoutRevocationsNothingIsSaid() async throws {
+    @Test("Without the revocation feed every session is a 503")
+    func noRevocations() async throws {
         let verifier = CredentialVerifier(source: auth, issuer: TestKeys.issuer, logger: Logger(label: "test"))
         #expect(await kind(auth.keys.openSession(of: ada), by: verifier) == .unavailable)
     }
 
-    @Test func manyWhoAskForOneSessionWaitForOneAnswer() async throws {
+    @Test("Concurrent uses of one session cause few requests")
+    func coalescing() async throws {
         let token = auth.keys.openSession(of: ada)
-        try await askAtOnce(Array(repeating: token, count: 200))
-        // Who has looked at the clock runs on to his question; no more than there are threads can be held up between.
+        try await identifyAtOnce(Array(repeating: token, count: 200))
+        // A task that has read the clock goes on to its request; only as many as there are threads may come later.
         #expect(auth.keys.requestedSessions.count <= 1 + ProcessInfo.processInfo.activeProcessorCount)
     }
 
-    @Test func batching() async throws {
-        try await askAtOnce((0..<500).map { _ in auth.keys.openSession(of: ada) })
-        let questions = auth.keys.requestedSessions
-        #expect(questions.flatMap { $0 }.count == 500)
-        #expect(questions.allSatisfy { $0.count <= KnownSessions.maximum })
-        #expect(questions.count < 100, "\(questions.count)")
+    @Test("Sessions are requested in batches")
+    func batching() async throws {
+        try await identifyAtOnce((0..<500).map { _ in auth.keys.openSession(of: ada) })
+        let requests = auth.keys.requestedSessions
+        #expect(requests.flatMap { $0 }.count == 500)
+        #expect(requests.allSatisfy { $0.count <= KnownSessions.maximum })
+        #expect(requests.count < 100, "\(requests.count)")
     }
 
-    /// A client that goes on with a session that is over does not make auth work.
-    @Test func aRefusalIsRemembered() async throws {
+    /// A client that keeps using an ended session must not load auth.
+    @Test("An unknown token is requested again only after ten seconds")
+    func rejectionCache() async throws {
         let offset = Mutex(0.0)
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
         let token = SessionToken.random()
@@ -236,29 +254,29 @@ import Wire
     }
 }
 
-/// Auth, as slow and as far away as a test wants it.
+/// Auth, whose responses the test delays or withholds.
 private final class ScriptedAuth: CredentialSource {
     private struct State {
-        var isAway = false
+        var isUnavailable = false
         var isHeld = false
-        var asked = 0
+        var requests = 0
     }
 
     let keys = TestKeys()
     private let state = Mutex(State())
 
-    var isAway: Bool {
-        get { state.withLock { $0.isAway } }
-        set { state.withLock { $0.isAway = newValue } }
+    var isUnavailable: Bool {
+        get { state.withLock { $0.isUnavailable } }
+        set { state.withLock { $0.isUnavailable = newValue } }
     }
 
-    /// Answers are kept back from now on.
+    /// Holds responses back from now on.
     func hold() { state.withLock { $0.isHeld = true } }
 
     func release() { state.withLock { $0.isHeld = false } }
 
-    func hasBeenAsked() async {
-        while state.withLock({ $0.asked == 0 }) { await Task.yield() }
+    func waitForRequest() async {
+        while state.withLock({ $0.requests == 0 }) { await Task.yield() }
     }
 
     func keyDocument() async throws -> KeyDocument { try await keys.keyDocument() }
@@ -266,9 +284,9 @@ private final class ScriptedAuth: CredentialSource {
     func revocations(after: Int64?) async throws -> RevocationPage { try await keys.revocations(after: after) }
 
     func sessions(of hashes: [String]) async throws -> [KnownSession] {
-        guard !isAway else { throw TransportFailure.notSent }
+        guard !isUnavailable else { throw TransportFailure.notSent }
         let found = try await keys.sessions(of: hashes)
-        state.withLock { $0.asked += 1 }
+        state.withLock { $0.requests += 1 }
         while state.withLock({ $0.isHeld }) { try await Task.sleep(for: .milliseconds(1)) }
         return found
     }

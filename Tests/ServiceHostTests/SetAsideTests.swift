@@ -21,7 +21,7 @@ private final class SharedValue<Value: Sendable>: Sendable {
 @Suite("Rows set aside") struct SetAsideTests {
     private static let job = SetAsideKind("job", table: "jobs", key: ["job_id": "bigint"])
 
-    /// Jobs from 1 to 3, of which `failing` fails.
+    /// Three jobs, of which `failing` fails.
     private func withJobs(
         _ body: (TestDatabase, SetAside, SharedValue<Date>, (_ failing: Int64?) async throws -> [Int64]) async throws ->
             Void
@@ -57,7 +57,7 @@ private final class SharedValue<Value: Sendable>: Sendable {
         }
     }
 
-    @Test("A row that fails stops no other row, and is retried after longer each time")
+    @Test("A row that fails does not stop other rows, and is retried with growing delays")
     func backoff() async throws {
         try await withJobs { _, setAside, clock, run in
             #expect(try await run(1) == [2, 3])
@@ -72,7 +72,7 @@ private final class SharedValue<Value: Sendable>: Sendable {
         }
     }
 
-    @Test("A row that always fails is set aside after its last attempt, with what went wrong")
+    @Test("A row that always fails is set aside after its last attempt, with the error")
     func lastAttempt() async throws {
         try await withJobs { _, setAside, clock, run in
             for _ in 0..<300 {
@@ -80,15 +80,18 @@ private final class SharedValue<Value: Sendable>: Sendable {
                 clock.change { $0 += 301 }
             }
             let entry = try #require(try await setAside.list(before: nil, limit: 10).items.first)
-            #expect(entry.attempts == 300 && entry.retryAt == nil)
-            #expect(entry.reason == "failing" && entry.detail == "job_failed" && entry.key == ["2"])
+            #expect(entry.attempts == 300)
+            #expect(entry.retryAt == nil)
+            #expect(entry.reason == "failing")
+            #expect(entry.detail == "job_failed")
+            #expect(entry.key == ["2"])
             #expect(try await run(nil).isEmpty)
             _ = try await setAside.retry(SetAsideSelection(kind: "job"))
             #expect(try await run(nil) == [2])
         }
     }
 
-    @Test("Two workers that meet the same row count one attempt")
+    @Test("Two workers that fail on the same row at once count one attempt")
     func twoWorkers() async throws {
         try await withJobs { _, setAside, _, _ in
             for _ in 0..<2 { try await setAside.failed([FailedRow(["1"], .failing, detail: "")], of: Self.job) }
@@ -96,7 +99,7 @@ private final class SharedValue<Value: Sendable>: Sendable {
         }
     }
 
-    @Test("An unavailable database or service says nothing about a row")
+    @Test("An error of an unavailable database or service does not count against a row")
     func unavailable() {
         #expect(FailedRow([], APIError.unavailable("push")) == nil)
         #expect(FailedRow([], CancellationError()) == nil)
@@ -121,11 +124,13 @@ private final class SharedValue<Value: Sendable>: Sendable {
                 of: .event
             )
             let path = "/internal/set-aside"
-            let anyone = try publisher.peerClient("push", callee: "teller")
-            await #expect(throws: APIError.self) { try await anyone.get(path, as: Page<SetAsideRow>.self) }
+            let other = try publisher.peerClient("push", callee: "teller")
+            await #expect(throws: APIError.self) { try await other.get(path, as: Page<SetAsideRow>.self) }
             let roost = try publisher.peerClient("roost", callee: "teller")
             let rows = try await roost.get(path, query: [("limit", "2")], as: Page<SetAsideRow>.self).items
-            #expect(rows.count == 2 && rows[0].id > rows[1].id && rows[0].detail == "no kind")
+            #expect(rows.count == 2)
+            #expect(rows[0].id > rows[1].id)
+            #expect(rows[0].detail == "no kind")
             let rest = try await roost.get(path, query: [("before", "\(rows[1].id)")], as: Page<SetAsideRow>.self)
             #expect(rest.items.count == 1)
             #expect(try await roost.get("\(path)/\(rows[0].id)", as: SetAsideRow.self).key == rows[0].key)
@@ -133,7 +138,7 @@ private final class SharedValue<Value: Sendable>: Sendable {
             await #expect(throws: APIError.self) {
                 try await roost.post("\(path)/drop", SetAsideSelection(), as: SetAsideChange.self)
             }
-            // None is set aside yet, so only those that are named are retried.
+            // No row is set aside yet, so only those that are named are retried.
             let all = SetAsideSelection(all: true)
             #expect(try await roost.post("\(path)/retry", all, as: SetAsideChange.self).count == 0)
             let named = SetAsideSelection(ids: rows.map(\.id))
@@ -146,7 +151,7 @@ private final class SharedValue<Value: Sendable>: Sendable {
 
     @Test("An event that cannot be read delays no event of another key")
     func poisonedEvent() async throws {
-        // A listener with a database of its own would hold a second place of those that tests have.
+        // A recorder instead of a subscriber service, whose database would take a second slot of the test databases.
         let subscriber = EventRecorder(callee: "listener")
         let auth = ServiceClient(callee: "auth", transport: AuthTransport(TestKeys()))
         try await TestService.with(

@@ -8,75 +8,84 @@ import Testing
 
 @testable import ServiceHost
 
-/// What is answered without the routes, and that it never gets before or between what the routes answer.
-@Suite struct ShortcutTests {
-    @Test func shortcutAndPassThrough() throws {
+/// Responses that bypass the routes, and their order with the responses of the routes.
+@Suite("Shortcuts") struct ShortcutTests {
+    @Test("A shortcut responds without the routes, and all other requests reach the routes")
+    func shortcutAndPassThrough() throws {
         try withConnection { connection in
-            try connection.ask("/known")
-            #expect(try connection.answers() == ["200", "all of it", "end"])
-            try connection.ask("/other")
+            try connection.request("/known")
+            #expect(try connection.responses() == ["200", "all of it", "end"])
+            try connection.request("/other")
             #expect(connection.routes.seen == ["/other", "end"])
-            #expect(try connection.answers().isEmpty)
+            #expect(try connection.responses().isEmpty)
             let others: [(HTTPMethod, HTTPHeaders)] = [
                 (.POST, [:]), (.GET, ["Content-Length": "3"]), (.GET, ["Connection": "close"]),
             ]
             for (method, headers) in others {
-                try connection.ask("/known", method, headers)
-                #expect(try connection.answers().isEmpty, "\(method) \(headers)")
+                try connection.request("/known", method, headers)
+                #expect(try connection.responses().isEmpty, "\(method) \(headers)")
             }
             #expect(connection.opened == 1)
         }
     }
 
-    @Test func whileTheRoutesOweAnAnswerTheyGetAllThatComes() throws {
+    @Test("While the routes owe a response, they receive all requests")
+    func pendingResponse() throws {
         try withConnection { connection in
-            try connection.ask("/slow")
-            try connection.ask("/known")
+            try connection.request("/slow")
+            try connection.request("/known")
             #expect(connection.routes.seen == ["/slow", "end", "/known", "end"])
-            #expect(try connection.answers().isEmpty && connection.opened == 0)
+            #expect(try connection.responses().isEmpty)
+            #expect(connection.opened == 0)
             for _ in 0..<2 {
-                connection.answer(.accepted)
+                connection.respond(.accepted)
             }
-            #expect(try connection.answers() == ["202", "end", "202", "end"])
-            try connection.ask("/known")
-            #expect(try connection.answers() == ["200", "all of it", "end"])
+            #expect(try connection.responses() == ["202", "end", "202", "end"])
+            try connection.request("/known")
+            #expect(try connection.responses() == ["200", "all of it", "end"])
         }
     }
 
-    @Test func whileAFileIsSentNothingElseHappens() throws {
+    @Test("While a file is sent, requests, events and reads wait")
+    func fileInProgress() throws {
         try withConnection(size: Int(ShortcutHandler.slice) + 3) { connection in
             connection.link.isHolding = true
-            try connection.ask("/known")
-            try connection.ask("/other")
+            try connection.request("/known")
+            try connection.request("/other")
             connection.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
             connection.channel.pipeline.read()
-            #expect(connection.routes.seen.isEmpty && connection.routes.events == 0)
+            #expect(connection.routes.seen.isEmpty)
+            #expect(connection.routes.events == 0)
             #expect(connection.link.reads == 0)
 
-            connection.link.go()
+            connection.link.completeWrites()
             #expect(connection.routes.seen.isEmpty)
-            connection.link.go()
-            let answers = try connection.answers()
-            #expect(answers.first == "200" && answers.last == "end" && answers.count == 4)
-            #expect(answers.map(\.utf8.count).reduce(-6, +) == Int(ShortcutHandler.slice) + 3)
-            #expect(connection.routes.seen == ["/other", "end"] && connection.routes.events == 1)
-            // They hand on what they have read then.
+            connection.link.completeWrites()
+            let responses = try connection.responses()
+            #expect(responses.first == "200")
+            #expect(responses.last == "end")
+            #expect(responses.count == 4)
+            #expect(responses.map(\.utf8.count).reduce(-6, +) == Int(ShortcutHandler.slice) + 3)
+            #expect(connection.routes.seen == ["/other", "end"])
+            #expect(connection.routes.events == 1)
+            // The routes are told that the read was complete.
             #expect(connection.routes.isComplete)
             #expect(connection.link.reads == 1)
         }
     }
 
-    @Test func disconnectClosesFile() throws {
+    @Test("A disconnect closes the file")
+    func disconnectClosesFile() throws {
         try withConnection { connection in
             connection.link.isHolding = true
-            try connection.ask("/known")
+            try connection.request("/known")
             connection.link.fail()
             #expect(!connection.channel.isActive)
             #expect(!connection.isLastFileOpen)
         }
     }
 
-    /// A connection with the handler between a link that may hold writes back and routes that note what they get.
+    /// A connection with the handler between a link that can hold writes and routes that record requests.
     private func withConnection(size: Int = 9, _ body: (Connection) throws -> Void) throws {
         let path = NSTemporaryDirectory() + "shortcut-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -95,10 +104,10 @@ private final class Connection {
     private let files: Files
 
     var opened: Int { files.opened.count }
-    /// By the file itself: the tests beside this one may have been given its descriptor's number already.
+    /// Checked by path, because parallel tests may have been given the number of the closed descriptor.
     var isLastFileOpen: Bool {
         guard let last = files.opened.last else { return false }
-        // Silence: a number that nobody has is no file.
+        // An error means that the descriptor is closed.
         let held = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(last)")
         return held == files.path
     }
@@ -111,21 +120,21 @@ private final class Connection {
         try channel.connect(to: SocketAddress(unixDomainSocketPath: "/x")).wait()
     }
 
-    func ask(_ path: String, _ method: HTTPMethod = .GET, _ headers: HTTPHeaders = [:]) throws {
+    func request(_ path: String, _ method: HTTPMethod = .GET, _ headers: HTTPHeaders = [:]) throws {
         let head = HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
         try channel.writeInbound(HTTPServerRequestPart.head(head))
         try channel.writeInbound(HTTPServerRequestPart.end(nil))
     }
 
-    /// The routes answer.
-    func answer(_ status: HTTPResponseStatus) {
+    /// Responds as the routes do.
+    func respond(_ status: HTTPResponseStatus) {
         let head = HTTPResponseHead(version: .http1_1, status: status)
         channel.pipeline.write(HTTPServerResponsePart.head(head), promise: nil)
         channel.pipeline.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
     }
 
-    /// Statuses, bodies and ends, in their order.
-    func answers() throws -> [String] {
+    /// Statuses, bodies and ends, in order.
+    func responses() throws -> [String] {
         var found: [String] = []
         while let part = try channel.readOutbound(as: HTTPServerResponsePart.self) {
             switch part {
@@ -140,7 +149,7 @@ private final class Connection {
 }
 
 private final class Files: Shortcut, @unchecked Sendable {
-    // Unchecked: one test has it, on one thread.
+    // Unchecked: used by one test on one thread.
 
     let route = "/known"
     let path: String
@@ -159,7 +168,7 @@ private final class Files: Shortcut, @unchecked Sendable {
     }
 }
 
-/// Reads files as a socket would, since a file that is closed later cannot be looked at afterwards; holds writes back.
+/// Reads files like a socket, because a file that is closed cannot be read later; can hold writes.
 private final class Link: ChannelOutboundHandler {
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
@@ -184,8 +193,8 @@ private final class Link: ChannelOutboundHandler {
         context.read()
     }
 
-    /// What was written until now has gone.
-    func go() {
+    /// Completes the writes so far.
+    func completeWrites() {
         let now = held
         held = []
         for promise in now { promise.succeed() }
@@ -209,7 +218,7 @@ private final class Routes: ChannelInboundHandler {
 
     private(set) var seen: [String] = []
     private(set) var events = 0
-    /// Whether a read was complete since something came.
+    /// Whether a read was complete since the last part arrived.
     private(set) var isComplete = true
 
     func channelReadComplete(context: ChannelHandlerContext) { isComplete = true }

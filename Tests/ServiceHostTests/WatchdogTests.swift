@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the watchdog takes for a hang; what it does then is in SuiteTests, with a real service.
+/// The detection of stalls; SuiteTests tests the reaction with a real service.
 @Suite("Watchdog") struct WatchdogTests {
     private final class Findings: Sendable {
         private let names = Mutex<[String]>([])
@@ -15,7 +15,7 @@ import Testing
         func add(_ name: String) { names.withLock { $0.append(name) } }
     }
 
-    @Test("A blocked event loop is found, and its neighbour is not")
+    @Test("A blocked event loop is found, and another one is not reported")
     func loop() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let first = try #require(group.makeIterator().first { _ in true })
@@ -29,7 +29,7 @@ import Testing
         )
         let watching = Task { try await watchdog.run() }
 
-        // It is released by the test, and in any case after a while.
+        // The test releases it, or the timeout does.
         first.execute { _ = release.wait(timeout: .now() + 60) }
 
         try await eventually { !findings.all.isEmpty }
@@ -56,7 +56,7 @@ import Testing
         let watching = Task { try await watchdog.run() }
         try await Task.sleep(for: .milliseconds(200))
 
-        // More than there are threads; the watchdog's own finding lets them go on.
+        // More tasks than threads; they end when the watchdog reports the stall.
         for _ in 0..<64 {
             Task.detached(priority: .medium) { isFound.blockingWait() }
         }
@@ -69,7 +69,7 @@ import Testing
 }
 
 extension DispatchSemaphore {
-    /// Blocks the thread, as code in a task must not.
+    /// Blocks the thread, which code in a task must not do.
     fileprivate func blockingWait() {
         _ = wait(timeout: .now() + 60)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SocketIOClient
 
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
+@Suite("Connection", .timeLimit(.minutes(5))) struct ConnectionTests {
     private static func echo(_ namespace: Namespace) {
         namespace.on("say") { socket, event in
             socket.emit("said", event.arguments)
@@ -13,7 +13,8 @@ import Testing
         }
     }
 
-    @Test func emitAndAcknowledge() async throws {
+    @Test("Events and acknowledgements keep their arguments, and a closed connection ends its events")
+    func emitAndAcknowledge() async throws {
         try await withServer(namespace: Self.echo) { fixture in
             let connection = try await fixture.connect()
             #expect(!connection.id.isEmpty)
@@ -29,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func answersFindTheirQuestionsInAnyOrder() async throws {
+    @Test("Acknowledgements in another order reach their own requests")
+    func acknowledgementOrder() async throws {
         let first = HeldAcknowledgement()
         try await withServer { namespace in
             namespace.on("slow") { _, event in first.hold(event.acknowledgement) }
@@ -47,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func aQuestionWithoutAnAnswerEnds() async throws {
+    @Test("An unanswered request ends by its timeout or when the connection closes")
+    func unansweredRequest() async throws {
         try await withServer(namespace: { $0.on("silent") { _, _ in } }) { fixture in
             let connection = try await fixture.connect()
             await #expect(throws: SocketIOClientError.timedOut) {
@@ -60,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func theServerIsAnsweredToo() async throws {
+    @Test("The client acknowledges an event of the server")
+    func serverRequest() async throws {
         let (answers, answered) = AsyncStream.makeStream(of: String.self)
         try await withServer { namespace in
             namespace.on("ask") { socket, _ in
@@ -82,7 +86,8 @@ import Testing
             try await connection.emit("ask")
             var events = connection.events.makeAsyncIterator()
             let question = try #require(try await events.next())
-            #expect(question.name == "question" && texts(question.arguments) == ["7"])
+            #expect(question.name == "question")
+            #expect(texts(question.arguments) == ["7"])
             try await connection.acknowledge(question, json("\"yes\""))
             var iterator = answers.makeAsyncIterator()
             #expect(await iterator.next() == "\"yes\"")
@@ -90,7 +95,8 @@ import Testing
         }
     }
 
-    @Test func theServerSeesTheAuthAndMayRefuse() async throws {
+    @Test("The server receives the auth data and can reject the connection with data")
+    func auth() async throws {
         try await withServer { namespace in
             namespace.onConnect { _, handshake in
                 String(buffer: handshake.auth) == #"{"token":"good"}"#
@@ -104,7 +110,8 @@ import Testing
         }
     }
 
-    @Test func unreachableServer() async throws {
+    @Test("A refused handshake, a closed port and an invalid URL throw their own errors")
+    func unreachableServer() async throws {
         try await withServer({ $0.allowRequest = { _, _ in false } }, namespace: { _ in }) { fixture in
             await #expect(throws: SocketIOClientError.refusedByHTTP(403)) { try await fixture.connect() }
             var elsewhere = fixture.endpoint
@@ -116,17 +123,18 @@ import Testing
         let unusedServer = try await RunningServer.start { _ in }
         let endpoint = try unusedServer.endpoint()
         try await unusedServer.stop()
-        await #expect(throws: SocketIOClientError.unreachable("no connection to 127.0.0.1:\(endpoint.port)")) {
+        let unreachable = SocketIOClientError.unreachable("nobody answers at 127.0.0.1:\(endpoint.port)")  // prose-ok
+        await #expect(throws: unreachable) {
             try await SocketIOConnection.connect(to: endpoint)
         }
         #expect(throws: SocketIOClientError.badURL("ftp://x")) { try SocketIOEndpoint("ftp://x") }
     }
 
-    /// The server gives up who does not answer its pings, and the client who does not ping.
-    @Test func heartbeat() async throws {
+    @Test("The client answers pings, and closes when the server sends none")
+    func heartbeat() async throws {
         try await withServer {
             $0.pingInterval = .milliseconds(100)
-            // Longer than a busy machine leaves a thread, or the whole process, waiting.
+            // Longer than a thread or the process may wait on a busy machine.
             $0.pingTimeout = .seconds(6)
         } namespace: { namespace in
             namespace.on("well?") { _, event in event.acknowledgement?(json: "true") }
@@ -137,15 +145,18 @@ import Testing
             #expect(fixture.server.connectionCount == 1)
             await connection.close()
         }
-        let deaf = try await SilentServer.start()
-        let connection = try await SocketIOConnection.connect(to: try SocketIOEndpoint("http://127.0.0.1:\(deaf.port)"))
+        let silentServer = try await SilentServer.start()
+        let connection = try await SocketIOConnection.connect(
+            to: try SocketIOEndpoint("http://127.0.0.1:\(silentServer.port)")
+        )
         var events = connection.events.makeAsyncIterator()
         await #expect(throws: SocketIOClientError.closed(.silent)) { try await events.next() }
         await connection.closed()
-        try await deaf.stop()
+        try await silentServer.stop()
     }
 
-    @Test func messageSize() async throws {
+    @Test("A message above the server's limit is not sent; one within the client's limit is received")
+    func messageSize() async throws {
         try await withServer(
             {
                 $0.maxPayload = 8 << 20
@@ -161,10 +172,10 @@ import Testing
             #expect(texts(try await connection.request("say", json("1"))) == ["1"])
             await connection.close()
 
-            // What the server says may be no larger either.
-            var modest = fixture.endpoint
-            modest.maximumMessage = 1_024
-            let other = try await SocketIOConnection.connect(to: modest)
+            // A message from the server is limited too; this one is just below the limit.
+            var limited = fixture.endpoint
+            limited.maximumMessage = 1_024
+            let other = try await SocketIOConnection.connect(to: limited)
             try await other.emit("say", json("\"\(String(repeating: "x", count: 1_000))\""))
             var events = other.events.makeAsyncIterator()
             #expect(try await events.next()?.name == "said")
@@ -172,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func queueLimit() async throws {
+    @Test("A message that does not fit into the send queue is rejected")
+    func queueLimit() async throws {
         try await withServer(namespace: Self.echo) { fixture in
             var endpoint = fixture.endpoint
             endpoint.maximumQueue = 10
@@ -184,8 +196,8 @@ import Testing
         }
     }
 
-    /// Nobody reads the events: the server's writing stops, and no memory grows; then all come, in order.
-    @Test func slowReader() async throws {
+    @Test("A reader that starts late receives all events in order")
+    func slowReader() async throws {
         let count = 5_000
         try await withServer(
             { $0.limits.bufferedBytes = 64 << 20 },

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SocketIOClient
 
-/// A server of a test's own, and how to reach it.
+/// A server for one test, with its endpoint.
 struct Fixture: Sendable {
     let server: SocketIOServer
     let endpoint: SocketIOEndpoint
@@ -16,7 +16,7 @@ struct Fixture: Sendable {
     }
 }
 
-/// A server on a port that it, or its successor, listens on until it is closed.
+/// A running server; another one can be started on the same port after `stop()`.
 struct RunningServer: Sendable {
     let server: SocketIOServer
     let port: Int

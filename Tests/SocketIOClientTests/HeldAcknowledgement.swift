@@ -3,7 +3,7 @@ import NIOPosix
 import SocketIO
 import Synchronization
 
-/// An acknowledgement that is given later.
+/// An acknowledgement that a test sends later.
 final class HeldAcknowledgement: Sendable {
     private let acknowledgement = Mutex<SocketAcknowledgement?>(nil)
     private let holding = AsyncStream.makeStream(of: Void.self)
@@ -22,7 +22,7 @@ final class HeldAcknowledgement: Sendable {
     }
 }
 
-/// Lets a socket in and never says anything again: bytes as a server sent them, whatever is asked.
+/// A server that accepts one WebSocket and its namespace, and then sends nothing more.
 struct SilentServer: Sendable {
     let port: Int
     private let channel: any Channel
@@ -58,15 +58,15 @@ private final class SilentHandler: ChannelInboundHandler {
         let key =
             request.split(separator: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-key:") }?
             .split(separator: " ").last.map(String.init) ?? ""
-        var answer = ByteBuffer()
-        answer.writeString("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n")
-        answer.writeString("Sec-WebSocket-Accept: \(webSocketAccept(key))\r\n\r\n")
+        var response = ByteBuffer()
+        response.writeString("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n")
+        response.writeString("Sec-WebSocket-Accept: \(webSocketAccept(key))\r\n\r\n")
         for text in [
             #"0{"sid":"a","upgrades":[],"pingInterval":100,"pingTimeout":50,"maxPayload":99}"#, #"40{"sid":"b"}"#,
         ] {
-            answer.writeMultipleIntegers(UInt8(0x81), UInt8(text.utf8.count))
-            answer.writeString(text)
+            response.writeMultipleIntegers(UInt8(0x81), UInt8(text.utf8.count))
+            response.writeString(text)
         }
-        context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(response), promise: nil)
     }
 }

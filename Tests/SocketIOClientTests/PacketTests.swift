@@ -3,24 +3,27 @@ import Testing
 
 @testable import SocketIOClient
 
-@Suite struct PacketTests {
-    @Test(arguments: [
-        ("", "an empty packet"), ("9", "an unsupported packet type"),
-        ("0", "a connection without an id"), ("0{}", "a connection without an id"),
-        ("2", "arguments that are not an array"), ("2[]", "an event without a name"),
-        ("2[1]", "an event without a name"),
-        ("2[\"a\",]", "arguments that are not an array"), ("2[\"a\"]]", "arguments that are not an array"),
-        ("2[\"a]", "arguments that are not an array"), ("2[\"a\",[1]", "arguments that are not an array"),
-        ("3[1]", "an acknowledgement without a number"),
-        ("399999999999999999999[1]", "an acknowledgement without a number"),
-        ("2/other,[\"a\"]", "a packet for another namespace"),
-        ("51-[\"a\",{\"_placeholder\":true,\"num\":0}]", "an unsupported packet type"),
-    ])
+@Suite("Packets") struct PacketTests {
+    @Test(
+        "A malformed packet is rejected with the reason",
+        arguments: [
+            ("", "an empty packet"), ("9", "a packet of a kind that was not asked for"),
+            ("0", "a connection without an id"), ("0{}", "a connection without an id"),
+            ("2", "arguments that are no array"), ("2[]", "an event without a name"),
+            ("2[1]", "an event without a name"),
+            ("2[\"a\",]", "arguments that are no array"), ("2[\"a\"]]", "arguments that are no array"),
+            ("2[\"a]", "arguments that are no array"), ("2[\"a\",[1]", "arguments that are no array"),
+            ("3[1]", "an acknowledgement of nothing"), ("399999999999999999999[1]", "an acknowledgement of nothing"),
+            ("2/other,[\"a\"]", "a packet for another namespace"),
+            ("51-[\"a\",{\"_placeholder\":true,\"num\":0}]", "a packet of a kind that was not asked for"),
+        ]
+    )
     func malformedPackets(text: String, what: String) {
         #expect(throws: Packet.Malformed(reason: what)) { try Packet(Array(text.utf8)) }
     }
 
-    @Test func elementsAreKeptAsTheyAre() throws {
+    @Test("The arguments of a packet keep their exact text")
+    func arguments() throws {
         let packet = try Packet(Array(#"212[ "a\"b" , {"x":[1,"]"]} ,[],"\\" ]"#.utf8))
         let arguments = [#" {"x":[1,"]"]} "#, "[]", #""\\" "#].map(json)
         #expect(packet == .event(SocketIOEvent(name: "a\"b", arguments: arguments, acknowledgement: 12)))

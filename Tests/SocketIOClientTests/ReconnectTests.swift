@@ -6,11 +6,11 @@ import Testing
 
 @testable import SocketIOClient
 
-@Suite(.timeLimit(.minutes(5))) struct ReconnectTests {
+@Suite("Reconnecting", .timeLimit(.minutes(5))) struct ReconnectTests {
     private static let pauses = SocketIOConnections.Pauses(shortest: .milliseconds(20), longest: .milliseconds(100))
 
-    /// The server goes, and another comes in its place; the client is told why it has to come back.
-    @Test func aServerThatIsStartedAgainIsFoundAgain() async throws {
+    @Test("The client reconnects to a restarted server, and passes the failure to the auth closure")
+    func restartedServer() async throws {
         let first = try await RunningServer.start { $0.on("who") { _, event in event.acknowledgement?(json: "1") } }
         let failures = Mutex<[SocketIOClientError?]>([])
         let connections = SocketIOConnections(to: try first.endpoint(), pauses: Self.pauses) { failure in
@@ -31,13 +31,16 @@ import Testing
         let after = try #require(try await coming)
         #expect(texts(try await after.request("who")) == ["2"])
         #expect(after.id != before.id)
-        let told = failures.withLock { $0 }
-        #expect(told.first == .some(nil) && told.count >= 2 && !told.dropFirst().contains(nil))
+        let reported = failures.withLock { $0 }
+        #expect(reported.first == .some(nil))
+        #expect(reported.count >= 2)
+        #expect(!reported.dropFirst().contains(nil))
         await after.close()
         try await second.stop()
     }
 
-    @Test func retryWithOtherAuth() async throws {
+    @Test("A refused client can reconnect with new auth data")
+    func retryWithOtherAuth() async throws {
         let running = try await RunningServer.start { namespace in
             namespace.onConnect { _, handshake in
                 String(buffer: handshake.auth) == #"{"token":"new"}"# ? .accept : .refuse("expired")
@@ -53,16 +56,17 @@ import Testing
         try await running.stop()
     }
 
-    @Test func authErrorAndCancellation() async throws {
-        struct Enough: Error {}
+    @Test("An error of the auth closure, or cancellation, ends the reconnecting")
+    func authErrorAndCancellation() async throws {
+        struct AuthFailure: Error {}
         let unusedServer = try await RunningServer.start { _ in }
         let endpoint = try unusedServer.endpoint()
         try await unusedServer.stop()
         var ending = SocketIOConnections(to: endpoint, pauses: Self.pauses) { failure in
-            if failure != nil { throw Enough() }
+            if failure != nil { throw AuthFailure() }
             return json("{}")
         }.makeAsyncIterator()
-        await #expect(throws: Enough.self) { try await ending.next() }
+        await #expect(throws: AuthFailure.self) { try await ending.next() }
 
         let (tries, tried) = AsyncStream.makeStream(of: Void.self)
         let task = Task {
@@ -78,7 +82,8 @@ import Testing
         #expect(try await task.value == nil)
     }
 
-    @Test func pausesGrowAndAreNotAlike() {
+    @Test("Pauses grow up to a maximum, with jitter")
+    func backoff() {
         let pauses = SocketIOConnections.Pauses()
         #expect(pauses.pause(after: 1, chance: 1) == .milliseconds(250))
         #expect(pauses.pause(after: 1, chance: 0) == .milliseconds(125))

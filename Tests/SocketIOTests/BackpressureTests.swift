@@ -3,8 +3,9 @@ import SocketIO
 import Synchronization
 import Testing
 
-@Suite struct BackpressureTests {
-    @Test func slowReader() async throws {
+@Suite("Backpressure") struct BackpressureTests {
+    @Test("A socket that stops reading is disconnected, and other sockets receive every message")
+    func slowReader() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { settings in
             settings.limits.bufferedBytes = 200_000
@@ -23,11 +24,11 @@ import Testing
             try await reader.send("421[\"join\",\"a\"]")
             #expect(try await reader.text() == "431[]")
 
-            // More than the kernel's buffers and the limit take.
-            let filling = String(repeating: "x", count: 50_000)
+            // More bytes than the kernel's buffers and the limit hold.
+            let padding = String(repeating: "x", count: 50_000)
             let chat = fixture.server.namespace("/")
             for number in 0..<400 {
-                chat.to("\"a\"").emit("n", SocketArguments(json: "\(number),\"\(filling)\""))
+                chat.to("\"a\"").emit("n", SocketArguments(json: "\(number),\"\(padding)\""))
                 #expect(try await reader.text().hasPrefix("42[\"n\",\(number),"))
             }
             var iterator = reasons.stream.makeAsyncIterator()
@@ -36,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func oneLargeMessageIsNoReasonToBeCutOff() async throws {
+    @Test("One message larger than the buffer limit does not disconnect its receiver")
+    func largeMessage() async throws {
         try await withServer { settings in
             settings.limits.bufferedBytes = 1_000
         } _: { fixture in
@@ -47,9 +49,8 @@ import Testing
         }
     }
 
-    /// Many that begin a large message each do not fill the memory; small ones go on, and so do large ones after.
-    @Test(arguments: [1, 3])
-    func largeMessagesOfAllTogetherAreBounded(loops: Int) async throws {
+    @Test("Large unfinished messages of all sockets together are limited; small messages pass", arguments: [1, 3])
+    func totalPayload(loops: Int) async throws {
         let handled = AsyncStream<Void>.makeStream()
         try await withServer(loops: loops) { settings in
             settings.limits.payloadBytes = 300_000
@@ -68,7 +69,7 @@ import Testing
             try await slow.send(opcode: 9, ByteBuffer(string: "begun"))
             #expect(try await slow.frame() == .pong("begun"))
             #expect(try await Self.closeCode(of: large, in: fixture) == 1013)
-            // One that is here and not handled counts too.
+            // A received message counts until it has been handled.
             let rest = large.getSlice(at: 150_000, length: large.readableBytes - 150_000)
             try await slow.send(opcode: 0, rest.unwrapped())
             #expect(try await slow.text() == #"42["begun"]"#)
@@ -82,7 +83,7 @@ import Testing
 
             handled.continuation.finish()
             #expect(try await slow.text() == "431[]")
-            // The answer may be out a moment before the memory is given back.
+            // The acknowledgement may be sent shortly before the memory is released.
             var frame: WebSocket.Frame
             repeat {
                 let next = try await fixture.joined()
@@ -99,7 +100,8 @@ import Testing
         return try await socket.closeCode()
     }
 
-    @Test func slowPoller() async throws {
+    @Test("A polling client that does not fetch its packets is disconnected")
+    func slowPoller() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { settings in
             settings.limits.bufferedBytes = 10_000
@@ -108,16 +110,16 @@ import Testing
         } _: { fixture in
             let client = try await fixture.polling()
             #expect(try await client.post("40").body == "ok")
-            let filling = String(repeating: "x", count: 6_000)
-            for _ in 0..<3 { fixture.server.namespace("/").emit("n", SocketArguments(json: "\"\(filling)\"")) }
+            let padding = String(repeating: "x", count: 6_000)
+            for _ in 0..<3 { fixture.server.namespace("/").emit("n", SocketArguments(json: "\"\(padding)\"")) }
             var iterator = reasons.stream.makeAsyncIterator()
             #expect(await iterator.next() == .transportError)
             #expect(try await client.fetch().status == 400)
         }
     }
 
-    @Test(arguments: [1, 3])
-    func requestsAreDoneInOrderAndNoMoreAreReadThanMayWait(loops: Int) async throws {
+    @Test("Requests of a socket run in order, and only a limited number is read ahead", arguments: [1, 3])
+    func queuedCalls(loops: Int) async throws {
         let gate = AsyncStream<Void>.makeStream()
         let taken = Mutex(0)
         try await withServer(loops: loops) { settings in
@@ -134,20 +136,21 @@ import Testing
             let socket = try await fixture.joined()
             let count = 200
             for number in 0..<count { try await socket.send("42\(number)[\"work\",\(number)]") }
-            // Another socket is served meanwhile, twice, so that the first one's have been looked at.
+            // Another socket is served twice meanwhile, so the server has had time to read from the first one.
             let other = try await fixture.joined()
             for _ in 0..<2 {
                 try await other.send(#"42["message"]"#)
                 #expect(try await other.text() == #"42["message-back"]"#)
             }
-            // The one that is being done, and those that wait.
+            // One running call and four queued calls.
             #expect(taken.withLock { $0 } <= 5)
             gate.continuation.finish()
             for number in 0..<count { #expect(try await socket.text() == "43\(number)[\(number)]") }
         }
     }
 
-    @Test func queuedEventsRunAfterDisconnect() async throws {
+    @Test("A running handler ends after its socket has disconnected")
+    func queuedEventsRunAfterDisconnect() async throws {
         let done = AsyncStream<Bool>.makeStream()
         let gone = AsyncStream<Void>.makeStream()
         try await withServer { _ in

@@ -6,8 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct ClosingTests {
-    @Test func shutdownDisconnectsClients() async throws {
+@Suite("Closing") struct ClosingTests {
+    @Test("A server that shuts down closes WebSockets and polls, and refuses new sessions")
+    func shutdown() async throws {
         try await withServer(loops: 2) { fixture in
             let socket = try await fixture.joined()
             let client = try await fixture.polling()
@@ -16,17 +17,17 @@ import Testing
             let waiting = try await fixture.connect()
             #expect(try await waiting.request("GET", "/elsewhere").status == 404)
             await fixture.server.close()
-            // No `41` before it: clients are to come back.
+            // No `41` comes first, so that clients reconnect.
             #expect(try await socket.frame() == .close(nil))
-            #expect(try await client.fetching.answer().body == "1")
+            #expect(try await client.fetching.response().body == "1")
             let answer = try await waiting.request("GET", "/socket.io/?EIO=4&transport=polling")
             #expect(answer.status == 503)
             try await eventually { fixture.server.connectionCount == 0 }
         }
     }
 
-    /// As a server does that quiesces: it fires the event on each of its channels.
-    @Test func aChannelThatIsToEndDoes() async throws {
+    @Test("A quiescing channel closes its WebSocket, its poll or its idle connection")
+    func quiescing() async throws {
         let server = SocketIOServer()
         let channels = AsyncStream<any Channel>.makeStream()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -52,14 +53,14 @@ import Testing
         let path = "/socket.io/?EIO=4&transport=polling&sid=\(open.split(separator: "\"")[3])"
         try await polling.send("GET", path)
         let channel = try await iterator.next().unwrapped()
-        // An answer to what was said later says that the poll is there.
+        // The response to a later request shows that the server has received the poll.
         #expect(
             try await RawConnection.connect(port: port).request("POST", path, body: ByteBuffer(string: "6")).status
                 == 200
         )
         _ = try await iterator.next().unwrapped()
         channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
-        #expect(try await polling.answer().body == "1")
+        #expect(try await polling.response().body == "1")
         try await polling.readToEnd()
 
         let idle = try await RawConnection.connect(port: port)
@@ -68,7 +69,8 @@ import Testing
         try await listener.close()
     }
 
-    @Test func disconnectedSocket() async throws {
+    @Test("Calls on a disconnected socket do nothing or throw")
+    func disconnectedSocket() async throws {
         let sockets = AsyncStream<Socket>.makeStream()
         try await withServer { _ in
         } namespaces: { server in
@@ -89,7 +91,8 @@ import Testing
         }
     }
 
-    @Test func socketData() async throws {
+    @Test("Values attached to a socket can be read and removed")
+    func socketData() async throws {
         enum Name: SocketDataKey { typealias Value = String }
         enum Age: SocketDataKey { typealias Value = Int }
         try await withServer { _ in
@@ -111,20 +114,20 @@ import Testing
         }
     }
 
-    @Test("What a client says behind the event that disconnected it is not passed on")
+    @Test("Packets after the event that disconnected the client are discarded")
     func disconnectedByItsEvent() async throws {
-        let heard = Mutex<[String]>([])
+        let received = Mutex<[String]>([])
         try await withServer { _ in
         } namespaces: { server in
             server.namespace("/").onAnyOther { socket, event in
-                heard.withLock { $0.append(event.name) }
+                received.withLock { $0.append(event.name) }
                 if event.name == "last" { socket.disconnect() }
             }
         } _: { fixture in
             let client = try await fixture.polling()
             #expect(try await client.post("40").status == 200)
             _ = try await client.post("42[\"first\"]\u{1e}42[\"last\"]\u{1e}42[\"late\"]")
-            #expect(heard.withLock { $0 } == ["first", "last"])
+            #expect(received.withLock { $0 } == ["first", "last"])
         }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import socketio_echo
 
-@Suite struct EngineServerTests {
+@Suite("Engine.IO server") struct EngineServerTests {
     private func withEngine(_ body: (Fixture) async throws -> Void) async throws {
         let server = SocketIOServer()
         let engine = EngineServer(configuration: SocketIOConfiguration(path: "/engine.io/"), handler: EngineEcho())
@@ -16,7 +16,8 @@ import Testing
         await listener.close()
     }
 
-    @Test func messagesComeBackOverAWebSocket() async throws {
+    @Test("Messages are echoed over a WebSocket")
+    func webSocket() async throws {
         try await withEngine { fixture in
             let socket = try await WebSocket(fixture.connect(), "/engine.io/?EIO=4&transport=websocket")
             #expect(try await socket.text().hasPrefix("0{"))
@@ -29,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func messagesComeBackByPolling() async throws {
+    @Test("Messages are echoed over polling")
+    func polling() async throws {
         try await withEngine { fixture in
             let rawConnection = try await fixture.connect()
             let open = try await rawConnection.request("GET", "/engine.io/?EIO=4&transport=polling").body

@@ -6,7 +6,7 @@ import Testing
 
 @testable import socketio_echo
 
-/// A server of a test's own, which says back what it is told.
+/// An echo server for one test.
 struct Fixture: Sendable {
     let server: SocketIOServer
     let port: Int
@@ -15,7 +15,7 @@ struct Fixture: Sendable {
         try await RawConnection.connect(port: port)
     }
 
-    /// A WebSocket whose connection is open.
+    /// Opens a WebSocket and reads its open packet.
     func webSocket(revision: Int = 4, query: String = "", _ fields: [String: String] = [:]) async throws -> WebSocket {
         let path = "/socket.io/?EIO=\(revision)&transport=websocket\(query)"
         let socket = try await WebSocket(connect(), path, fields)
@@ -24,7 +24,7 @@ struct Fixture: Sendable {
         return socket
     }
 
-    /// A WebSocket that is in `/`, after its `auth`.
+    /// Opens a WebSocket, joins `/` and reads the `auth` event.
     func joined() async throws -> WebSocket {
         let socket = try await webSocket()
         try await socket.send("40")
@@ -33,13 +33,13 @@ struct Fixture: Sendable {
         return socket
     }
 
-    /// A session that polls.
+    /// Opens a polling session.
     func polling(revision: Int = 4, query: String = "") async throws -> Polling {
         try await Polling(self, revision: revision, query: query)
     }
 }
 
-/// A client that polls: one connection for what it fetches, one for what it posts.
+/// A polling client with one connection for fetching and one for posting.
 struct Polling {
     let fixture: Fixture
     let id: String
@@ -59,36 +59,36 @@ struct Polling {
         path = base + "&sid=\(id)"
     }
 
-    func fetch() async throws -> Answer {
+    func fetch() async throws -> Response {
         try await fetching.request("GET", path)
     }
 
-    /// Fetches until that has come.
+    /// Fetches until the text `end` has arrived.
     func fetch(until end: String) async throws -> String {
         var all = ""
         while !all.contains(end) {
-            let answer = try await fetch()
-            guard answer.status == 200 else { throw Gone(answer: answer, before: all) }
-            all += answer.body
+            let response = try await fetch()
+            guard response.status == 200 else { throw SessionEnded(response: response, before: all) }
+            all += response.body
         }
         return all
     }
 
-    struct Gone: Error {
-        let answer: Answer
+    struct SessionEnded: Error {
+        let response: Response
         let before: String
     }
 
-    func post(_ body: String) async throws -> Answer {
+    func post(_ body: String) async throws -> Response {
         try await posting.request("POST", path, ["Content-Type": "text/plain"], body: ByteBuffer(string: body))
     }
 
-    func post(_ bytes: [UInt8]) async throws -> Answer {
+    func post(_ bytes: [UInt8]) async throws -> Response {
         let fields = ["Content-Type": "application/octet-stream"]
         return try await posting.request("POST", path, fields, body: ByteBuffer(bytes: bytes))
     }
 
-    /// Whether the server still knows the session: a new connection asks, by something that changes nothing.
+    /// Returns whether the server still has the session, by a request on a new connection that changes nothing.
     func isKnown() async throws -> Bool {
         try await fixture.connect().request("POST", path, body: ByteBuffer(string: "6")).status == 200
     }

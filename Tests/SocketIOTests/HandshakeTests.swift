@@ -3,8 +3,9 @@ import NIOHTTP1
 import SocketIO
 import Testing
 
-@Suite struct HandshakeTests {
-    @Test func theOpenPacketSaysHowToGoOn() async throws {
+@Suite("Handshake") struct HandshakeTests {
+    @Test("The open packet contains the session id, upgrades and limits")
+    func openPacket() async throws {
         try await withServer { settings in
             settings.pingInterval = .milliseconds(300)
             settings.pingTimeout = .milliseconds(200)
@@ -25,19 +26,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("GET", "EIO=4", 400, #"{"code":0,"message":"Transport unknown"}"#),
-        ("GET", "EIO=4&transport=abc", 400, #"{"code":0,"message":"Transport unknown"}"#),
-        ("GET", "EIO=4&transport=polling&sid=abc", 400, #"{"code":1,"message":"Session ID unknown"}"#),
-        ("POST", "EIO=4&transport=polling", 400, #"{"code":2,"message":"Bad handshake method"}"#),
-        ("PUT", "EIO=4&transport=polling", 400, #"{"code":2,"message":"Bad handshake method"}"#),
-        ("GET", "EIO=4&transport=websocket", 400, #"{"code":3,"message":"Bad request"}"#),
-        ("GET", "EIO=4&transport=polling&no=1", 403, #"{"code":4,"message":"Forbidden"}"#),
-        ("GET", "transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
-        ("GET", "EIO=abc&transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
-        ("GET", "EIO=2&transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
-    ])
-    func refusalsHaveTheReferencesCodes(method: String, query: String, status: Int, body: String) async throws {
+    @Test(
+        "A rejected handshake has the reference implementation's error code",
+        arguments: [
+            ("GET", "EIO=4", 400, #"{"code":0,"message":"Transport unknown"}"#),
+            ("GET", "EIO=4&transport=abc", 400, #"{"code":0,"message":"Transport unknown"}"#),
+            ("GET", "EIO=4&transport=polling&sid=abc", 400, #"{"code":1,"message":"Session ID unknown"}"#),
+            ("POST", "EIO=4&transport=polling", 400, #"{"code":2,"message":"Bad handshake method"}"#),
+            ("PUT", "EIO=4&transport=polling", 400, #"{"code":2,"message":"Bad handshake method"}"#),
+            ("GET", "EIO=4&transport=websocket", 400, #"{"code":3,"message":"Bad request"}"#),
+            ("GET", "EIO=4&transport=polling&no=1", 403, #"{"code":4,"message":"Forbidden"}"#),
+            ("GET", "transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
+            ("GET", "EIO=abc&transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
+            ("GET", "EIO=2&transport=polling", 400, #"{"code":5,"message":"Unsupported protocol version"}"#),
+        ]
+    )
+    func errorCodes(method: String, query: String, status: Int, body: String) async throws {
         try await withServer { settings in
             settings.allowRequest = { head, _ in !head.uri.contains("no=1") }
             settings.origins = .any
@@ -55,13 +59,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("EIO=4&transport=websocket&sid=abc", "Session ID unknown"),
-        ("EIO=5&transport=websocket", "Unsupported protocol version"),
-        ("EIO=4&transport=polling", "Bad request"),
-        ("EIO=4", "Transport unknown"),
-    ])
-    func arefusedWebSocketIsToldInPlainTextAndClosed(query: String, message: String) async throws {
+    @Test(
+        "A rejected WebSocket gets a plain text response, and the connection closes",
+        arguments: [
+            ("EIO=4&transport=websocket&sid=abc", "Session ID unknown"),
+            ("EIO=5&transport=websocket", "Unsupported protocol version"),
+            ("EIO=4&transport=polling", "Bad request"),
+            ("EIO=4", "Transport unknown"),
+        ]
+    )
+    func rejectedWebSocket(query: String, message: String) async throws {
         try await withServer { fixture in
             let rawConnection = try await fixture.connect()
             let answer = try await rawConnection.request("GET", "/socket.io/?\(query)", WebSocket.handshake)
@@ -71,7 +78,8 @@ import Testing
         }
     }
 
-    @Test func aWebSocketOfAnotherVersionIsToldWhich() async throws {
+    @Test("An unsupported WebSocket version gets 426 with the supported version")
+    func webSocketVersion() async throws {
         try await withServer { fixture in
             let fields = WebSocket.handshake.merging(["Sec-WebSocket-Version": "8"]) { $1 }
             let answer = try await fixture.connect()
@@ -81,7 +89,8 @@ import Testing
         }
     }
 
-    @Test func theAcceptHashIsTheRFCs() async throws {
+    @Test("The accept hash is the one of the RFC")
+    func acceptHash() async throws {
         try await withServer { fixture in
             let answer = try await fixture.connect()
                 .request("GET", "/socket.io/?EIO=4&transport=websocket", WebSocket.handshake)
@@ -90,7 +99,8 @@ import Testing
         }
     }
 
-    @Test func browsersAreToldWhoMayConnect() async throws {
+    @Test("Responses carry CORS headers for allowed origins, and other origins get 403")
+    func crossOrigin() async throws {
         try await withServer { settings in
             settings.origins = .only(["https://a.example"])
             settings.allowsCredentials = true
@@ -114,17 +124,21 @@ import Testing
         }
     }
 
-    @Test(arguments: [("https://localhost", true), ("https://other", false)])
-    func aPageOfAnotherHostGetsNoWebSocket(origin: String, isLetIn: Bool) async throws {
+    @Test(
+        "A page of another host gets no WebSocket",
+        arguments: [("https://localhost", true), ("https://other", false)]
+    )
+    func webSocketOrigin(origin: String, isAllowed: Bool) async throws {
         try await withServer { fixture in
             let fields = WebSocket.handshake.merging(["Origin": origin]) { $1 }
             let answer = try await fixture.connect()
                 .request("GET", "/socket.io/?EIO=4&transport=websocket", fields)
-            #expect(answer.status == (isLetIn ? 101 : 403))
+            #expect(answer.status == (isAllowed ? 101 : 403))
         }
     }
 
-    @Test func requestsOfOthersGoThroughOnTheSameConnection() async throws {
+    @Test("Requests for other paths pass through on the same connection")
+    func otherPaths() async throws {
         try await withServer { fixture in
             let rawConnection = try await fixture.connect()
             for path in [
@@ -136,7 +150,8 @@ import Testing
         }
     }
 
-    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
+    @Test("Pipelined requests get their responses in order")
+    func pipelining() async throws {
         try await withServer { fixture in
             let rawConnection = try await fixture.connect()
             try await rawConnection.send(
@@ -144,12 +159,13 @@ import Testing
                     + "GET /b HTTP/1.1\r\nHost: a\r\n\r\nGET /socket.io/?EIO=4 HTTP/1.1\r\nHost: a\r\n\r\n"
             )
             var statuses: [Int] = []
-            for _ in 0..<4 { statuses.append(try await rawConnection.answer().status) }
+            for _ in 0..<4 { statuses.append(try await rawConnection.response().status) }
             #expect(statuses == [404, 200, 404, 400])
         }
     }
 
-    @Test func noMoreConnectionsAreTakenThanThereMayBe() async throws {
+    @Test("A connection above the limit gets 503 until another one closes")
+    func connectionLimit() async throws {
         try await withServer { settings in
             settings.limits.connections = 1
         } _: { fixture in
@@ -177,34 +193,35 @@ import Testing
             func open(_ fields: [String: String]) async throws -> Int {
                 try await fixture.connect().request("GET", path, fields).status
             }
-            let (ann, bob) = (["X-Address": "a"], ["X-Address": "b"])
-            let first = try await fixture.webSocket(ann)
-            #expect(try await open(ann) == 200)
-            #expect(try await open(ann) == 429)
-            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await fixture.webSocket(ann) }
-            #expect(refused?.answer.status == 429)
-            #expect(try await open(bob) == 200)
+            let (ana, bo) = (["X-Address": "a"], ["X-Address": "b"])
+            let first = try await fixture.webSocket(ana)
+            #expect(try await open(ana) == 200)
+            #expect(try await open(ana) == 429)
+            let refused = await #expect(throws: WebSocket.Refused.self) { _ = try await fixture.webSocket(ana) }
+            #expect(refused?.response.status == 429)
+            #expect(try await open(bo) == 200)
             for _ in 0..<3 { #expect(try await open([:]) == 200) }
 
-            // An admitted connection counts no more, and its end changes no count.
+            // An admitted connection no longer counts, and its end changes no count.
             try await first.send("40")
             _ = try await first.text()
             _ = try await first.text()
             try await first.send(#"420["enter"]"#)
             #expect(try await first.text().hasPrefix("430"))
-            let last = try await fixture.webSocket(ann)
-            #expect(try await open(ann) == 429)
+            let last = try await fixture.webSocket(ana)
+            #expect(try await open(ana) == 429)
             try await first.send("1")
             _ = try await first.closeCode()
-            #expect(try await open(ann) == 429)
-            // A closed connection that was not admitted gives its place back.
+            #expect(try await open(ana) == 429)
+            // A connection that closes before it was admitted releases its share of the limit.
             try await last.send("1")
             _ = try await last.closeCode()
-            #expect(try await open(ann) == 200)
+            #expect(try await open(ana) == 200)
         }
     }
 
-    @Test func unfinishedRequest() async throws {
+    @Test("A connection without a complete request is closed at the timeout")
+    func unfinishedRequest() async throws {
         try await withServer { settings in
             settings.limits.requestTimeout = .milliseconds(500)
         } _: { fixture in
@@ -212,7 +229,7 @@ import Testing
             try await silent.readToEnd()
         }
         try await withServer { settings in
-            // In which the client has to get a whole request across first.
+            // Long enough for the client's first, complete request.
             settings.limits.requestTimeout = .seconds(5)
         } _: { fixture in
             let slow = try await fixture.connect()
@@ -221,12 +238,13 @@ import Testing
             try await slow.send(
                 "POST /socket.io/?EIO=4&transport=polling&sid=\(id) HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n4"
             )
-            #expect(try await slow.answer().status == 408)
+            #expect(try await slow.response().status == 408)
             try await slow.readToEnd()
         }
     }
 
-    @Test func idleConnection() async throws {
+    @Test("An idle connection is closed")
+    func idleConnection() async throws {
         try await withServer { settings in
             settings.limits.idleTimeout = .milliseconds(500)
         } _: { fixture in
@@ -236,11 +254,12 @@ import Testing
         }
     }
 
-    @Test func garbageIsAnswered400() async throws {
+    @Test("A request that is not HTTP gets 400")
+    func notHTTP() async throws {
         try await withServer { fixture in
             let rawConnection = try await fixture.connect()
             try await rawConnection.send("this is not HTTP\r\n\r\n")
-            #expect(try await rawConnection.answer().status == 400)
+            #expect(try await rawConnection.response().status == 400)
             try await rawConnection.readToEnd()
         }
     }

@@ -2,20 +2,21 @@ import NIOCore
 import SocketIO
 import Testing
 
-@Suite(.serialized) struct HeartbeatTests {
-    /// Long enough for whoever has to say something before he falls silent, however busy the machine is.
+@Suite("Heartbeat", .serialized) struct HeartbeatTests {
+    /// A short ping timeout, but long enough for a client to send its first packets on a busy machine.
     private func quick(_ settings: inout SocketIOConfiguration) {
         settings.pingInterval = .milliseconds(50)
         settings.pingTimeout = .seconds(4)
     }
 
-    /// For whoever answers: no machine is held up for so long.
+    /// A ping timeout longer than any delay of a busy machine, for clients that answer.
     private func patient(_ settings: inout SocketIOConfiguration) {
         settings.pingInterval = .milliseconds(50)
         settings.pingTimeout = .seconds(60)
     }
 
-    @Test func theServerPingsInRevision4() async throws {
+    @Test("The server pings in revision 4, and closes a client that does not answer")
+    func revision4() async throws {
         try await withServer(patient) { fixture in
             let socket = try await fixture.webSocket()
             for _ in 0..<4 {
@@ -25,13 +26,14 @@ import Testing
         }
         try await withServer(quick) { fixture in
             let socket = try await fixture.webSocket()
-            // Not answered.
+            // This ping gets no answer.
             #expect(try await socket.text() == "2")
             #expect(try await socket.closeCode() == nil)
         }
     }
 
-    @Test func overPollingToo() async throws {
+    @Test("The server pings over polling, and ends a session that does not answer")
+    func polling() async throws {
         try await withServer(patient) { fixture in
             let client = try await fixture.polling()
             for _ in 0..<3 {
@@ -47,7 +49,8 @@ import Testing
         }
     }
 
-    @Test func theClientPingsInRevision3() async throws {
+    @Test("The client pings in revision 3, and a silent client is closed")
+    func revision3() async throws {
         try await withServer(patient) { fixture in
             let socket = try await fixture.webSocket(revision: 3)
             #expect(try await socket.text() == "40")
@@ -59,13 +62,13 @@ import Testing
         }
         try await withServer(quick) { fixture in
             let socket = try await fixture.webSocket(revision: 3)
-            // Silence.
+            // The client sends nothing.
             #expect(try await socket.closeCode() == nil)
         }
     }
 
-    @Test(arguments: [(4, "2"), (3, "3")])
-    func theWrongDirectionCloses(revision: Int, packet: String) async throws {
+    @Test("A ping or pong in the wrong direction closes the connection", arguments: [(4, "2"), (3, "3")])
+    func wrongDirection(revision: Int, packet: String) async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket(revision: revision)
             try await socket.send(packet)
@@ -73,14 +76,15 @@ import Testing
         }
     }
 
-    @Test func onlyThePongCounts() async throws {
+    @Test("Events do not replace a missing pong")
+    func onlyPongs() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer(quick) { server in
             server.namespace("/").onDisconnect { _, reason in reasons.continuation.yield(reason) }
         } _: { fixture in
             let socket = try await fixture.webSocket()
             try await socket.send("40")
-            // A ping may come before what he is told of his joining.
+            // A ping may arrive before the `auth` event.
             while try await socket.text() != #"42["auth",{}]"# {}
             let talking = Task {
                 while !Task.isCancelled {
@@ -94,7 +98,8 @@ import Testing
         }
     }
 
-    @Test func noNamespaceJoined() async throws {
+    @Test("A connection that joins no namespace is closed at the timeout")
+    func noNamespaceJoined() async throws {
         try await withServer { settings in
             settings.connectTimeout = .milliseconds(50)
         } _: { fixture in
@@ -102,7 +107,7 @@ import Testing
             #expect(try await idle.closeCode() == nil)
         }
         try await withServer { settings in
-            // In which the client has to say something.
+            // Long enough for the client to send its packet.
             settings.connectTimeout = .seconds(5)
         } _: { fixture in
             let refused = try await fixture.webSocket()

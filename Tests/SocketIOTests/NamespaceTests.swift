@@ -3,8 +3,9 @@ import NIOHTTP1
 import SocketIO
 import Testing
 
-@Suite struct NamespaceTests {
-    @Test func aSocketHasAnIDOfItsOwn() async throws {
+@Suite("Namespaces") struct NamespaceTests {
+    @Test("A socket's id differs from its session's id")
+    func socketID() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             #expect(try await client.post("40{\"token\":\"123\"}").body == "ok")
@@ -15,8 +16,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["40/custom,", "40/custom", #"40/custom,{"a":1}"#])
-    func anotherNamespaceHasItsOwnSocket(packet: String) async throws {
+    @Test(
+        "A second namespace has its own socket, which can leave",
+        arguments: ["40/custom,", "40/custom", #"40/custom,{"a":1}"#]
+    )
+    func secondNamespace(packet: String) async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             try await socket.send(packet)
@@ -27,13 +31,14 @@ import Testing
             try await socket.send("41/custom,")
             try await socket.send(#"42["message","main"]"#)
             #expect(try await socket.text() == #"42["message-back","main"]"#)
-            // It is left, so this is against the rules.
+            // A packet for a namespace that the client has left breaks the protocol.
             try await socket.send(#"42/custom,["message"]"#)
             #expect(try await socket.closeCode() == nil)
         }
     }
 
-    @Test func refusalsAreToldInEachRevisionsForm() async throws {
+    @Test("A rejected connection is reported in the form of the client's protocol revision")
+    func rejection() async throws {
         try await withServer { _ in
         } namespaces: { server in
             server.namespace("/bare").onConnect { _, _ in .refuse("no \"you\"") }
@@ -58,7 +63,8 @@ import Testing
         }
     }
 
-    @Test func revision3SaysWhoItIsInTheQuery() async throws {
+    @Test("A revision 3 client authenticates with the query of its namespace")
+    func queryAuth() async throws {
         try await withServer { _ in
         } namespaces: { server in
             server.namespace("/admin").onConnect { _, handshake in
@@ -75,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func handshakeDetails() async throws {
+    @Test("The connect handler receives the headers, query and address, also for a later namespace")
+    func handshakeDetails() async throws {
         try await withServer { settings in
             settings.handshakeRetention = .always
         } namespaces: { server in
@@ -99,7 +106,8 @@ import Testing
         }
     }
 
-    @Test func asynchronousDecision() async throws {
+    @Test("Other namespaces work while a connection waits for its decision; early packets close it")
+    func asynchronousDecision() async throws {
         let decision = AsyncStream<Bool>.makeStream()
         try await withServer { _ in
         } namespaces: { server in
@@ -125,8 +133,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["40", "42/custom,[\"message\"]", "41/custom,", "43/custom,1[]", "430[", "44{}"])
-    func protocolViolationCloses(packet: String) async throws {
+    @Test(
+        "A packet that breaks the protocol closes the connection",
+        arguments: ["40", "42/custom,[\"message\"]", "41/custom,", "43/custom,1[]", "430[", "44{}"]
+    )
+    func protocolViolation(packet: String) async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             try await socket.send(packet)
@@ -134,7 +145,8 @@ import Testing
         }
     }
 
-    @Test func nothingIsThereBeforeItIsConnectedTo() async throws {
+    @Test("A packet for a namespace before joining it closes the connection")
+    func notConnected() async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket()
             try await socket.send(#"42["message"]"#)
@@ -156,7 +168,8 @@ import Testing
         }
     }
 
-    @Test func oneConnectionMayNotBeInTooManyNamespaces() async throws {
+    @Test("A connection cannot join more namespaces than the limit")
+    func namespaceLimit() async throws {
         try await withServer { settings in
             settings.limits.namespaces = 1
         } _: { fixture in
@@ -166,7 +179,8 @@ import Testing
         }
     }
 
-    @Test func theReasonsAreTheReferences() async throws {
+    @Test("The disconnect reasons are those of the reference implementation")
+    func reasons() async throws {
         let reasons = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { _ in
         } namespaces: { server in

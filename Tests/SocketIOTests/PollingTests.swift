@@ -2,8 +2,8 @@ import NIOCore
 import SocketIO
 import Testing
 
-@Suite struct PollingTests {
-    /// A session that is in `/`, after its `auth`.
+@Suite("Polling") struct PollingTests {
+    /// Opens a polling session, joins `/` and reads the `auth` event.
     private func joined(_ fixture: Fixture) async throws -> Polling {
         let client = try await fixture.polling()
         #expect(try await client.post("40").body == "ok")
@@ -11,7 +11,8 @@ import Testing
         return client
     }
 
-    @Test func packetsArriveInOneAnswer() async throws {
+    @Test("Several packets arrive in one response")
+    func batching() async throws {
         try await withServer { fixture in
             let client = try await joined(fixture)
             let post = try await client.post(
@@ -24,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func binaryIsBase64InRevision4() async throws {
+    @Test("Binary data is Base64 in revision 4")
+    func binary() async throws {
         try await withServer { fixture in
             let client = try await joined(fixture)
             let placeholder = #"{"_placeholder":true,"num":0}"#
@@ -33,11 +35,12 @@ import Testing
         }
     }
 
-    @Test func revision3CountsInUTF16AndIsInTheNamespaceUnasked() async throws {
+    @Test("A revision 3 payload counts in UTF-16 units, and the main namespace is joined automatically")
+    func revision3() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling(revision: 3, query: "&b64=1")
             #expect(try await client.fetch(until: "auth") == #"2:4013:42["auth",{}]"#)
-            // Of the euro sign one unit, of the smile two.
+            // The euro sign is one unit, the smiley is two.
             let message = "42[\"message\",\"\u{20ac}\u{1f600}\"]"
             #expect(try await client.post("\(message.utf16.count):\(message)").body == "ok")
             let back = "42[\"message-back\",\"\u{20ac}\u{1f600}\"]"
@@ -45,31 +48,33 @@ import Testing
         }
     }
 
-    /// As python-engineio 3 does.
-    @Test func revision3CountedInCharacters() async throws {
+    /// python-engineio 3 counts characters instead of UTF-16 units.
+    @Test("A revision 3 client that counts in characters reads every packet")
+    func revision3CountedInCharacters() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling(revision: 3, query: "&b64=1")
             _ = try await client.fetch(until: "auth")
             let texts = ["one", "\u{1f600}\u{1f600}", "\u{20ac}", "\u{1f600}", "last"]
-            let said = texts.map { "42[\"message\",\"\($0)\"]" }
-            let body = said.map { "\($0.utf16.count):\($0)" }.joined()
+            let sent = texts.map { "42[\"message\",\"\($0)\"]" }
+            let body = sent.map { "\($0.utf16.count):\($0)" }.joined()
             #expect(try await client.post(body).body == "ok")
 
-            var heard: [String] = []
-            while heard.last?.contains("last") != true {
+            var received: [String] = []
+            while received.last?.contains("last") != true {
                 var rest = try await client.fetch().body.unicodeScalars[...]
                 while let colon = rest.firstIndex(of: ":") {
                     let length = try #require(Int(String(rest[..<colon])), "\(rest)")
                     rest = rest[rest.index(after: colon)...]
-                    heard.append(String(rest.prefix(length)))
+                    received.append(String(rest.prefix(length)))
                     rest = rest.dropFirst(length)
                 }
             }
-            #expect(heard == texts.map { "42[\"message-back\",\"\($0)\"]" })
+            #expect(received == texts.map { "42[\"message-back\",\"\($0)\"]" })
         }
     }
 
-    @Test func revision3HasBinaryInBothForms() async throws {
+    @Test("Revision 3 transfers binary data as Base64 and as bytes")
+    func revision3Binary() async throws {
         let event = #"451-["message",{"_placeholder":true,"num":0}]"#
         let back = #"451-["message-back",{"_placeholder":true,"num":0}]"#
         try await withServer { fixture in
@@ -89,20 +94,22 @@ import Testing
         }
     }
 
-    @Test func twoPollsAtOnceCloseTheSession() async throws {
+    @Test("Two concurrent polls close the session")
+    func concurrentPolls() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             try await client.fetching.send("GET", client.path)
             let second = try await client.posting.request("GET", client.path)
-            let first = try await client.fetching.answer()
-            // Whichever came first.
+            let first = try await client.fetching.response()
+            // Either request may arrive first.
             #expect(Set([first.status, second.status]) == [200, 400])
             #expect([first.body, second.body].contains("1"))
             #expect(try await !client.isKnown())
         }
     }
 
-    @Test func twoPostsAtOnceCloseTheSession() async throws {
+    @Test("Two concurrent posts close the session")
+    func concurrentPosts() async throws {
         let gate = AsyncStream<Void>.makeStream()
         try await withServer { settings in
             settings.limits.queuedCalls = 1
@@ -112,7 +119,7 @@ import Testing
             }
         } _: { fixture in
             let client = try await joined(fixture)
-            // The first post has to wait, since the socket has more to do than it may.
+            // The first post has to wait, because the socket's queue of calls is full.
             try await client.posting.send(
                 "POST",
                 client.path,
@@ -128,7 +135,8 @@ import Testing
         }
     }
 
-    @Test func aPollThatIsGivenUpClosesTheSession() async throws {
+    @Test("A poll whose connection closes ends the session")
+    func abandonedPoll() async throws {
         let closed = AsyncStream<DisconnectReason>.makeStream()
         try await withServer { _ in
         } namespaces: { server in
@@ -136,7 +144,7 @@ import Testing
         } _: { fixture in
             let client = try await joined(fixture)
             try await client.fetching.send("GET", client.path)
-            // The poll is there once a second one would be too many; a post says so without harm.
+            // The response to a post shows that the server has received the poll.
             #expect(try await client.post("6").status == 200)
             try await client.fetching.close()
             var reasons = closed.stream.makeAsyncIterator()
@@ -145,18 +153,20 @@ import Testing
         }
     }
 
-    @Test func aClientThatClosesGetsItsPollEnded() async throws {
+    @Test("A client's close packet ends its poll and the session")
+    func closingClient() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             try await client.fetching.send("GET", client.path)
             #expect(try await client.post("6").body == "ok")
             #expect(try await client.post("1").body == "ok")
-            #expect(try await client.fetching.answer().body == "6")
+            #expect(try await client.fetching.response().body == "6")
             #expect(try await !client.isKnown())
         }
     }
 
-    @Test func aPollThatCrossesTheCloseIsStillAnswered() async throws {
+    @Test("The first poll after a close packet gets a response, the second one an error")
+    func pollAfterClose() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             #expect(try await client.post("1").body == "ok")
@@ -165,7 +175,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["abc", "", "4\u{1e}", "b====", "4\u{1e}\u{1e}4", "8"])
+    @Test(
+        "A malformed packet ends the session; an empty body is valid",
+        arguments: ["abc", "", "4\u{1e}", "b====", "4\u{1e}\u{1e}4", "8"]
+    )
     func malformedPacket(body: String) async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
@@ -179,7 +192,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["5:40", "x", "99999999999:4", "1:\u{1f600}", ":40"])
+    @Test(
+        "A malformed revision 3 payload ends the session",
+        arguments: ["5:40", "x", "99999999999:4", "1:\u{1f600}", ":40"]
+    )
     func malformedPayloadOfRevision3(body: String) async throws {
         try await withServer { fixture in
             let client = try await fixture.polling(revision: 3)
@@ -188,7 +204,8 @@ import Testing
         }
     }
 
-    @Test func octetsAreNotOfRevision4() async throws {
+    @Test("A binary body in revision 4 ends the session")
+    func bytesInRevision4() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             #expect(try await client.post([0, 1, 0xff, 0x36]).status == 400)
@@ -196,7 +213,8 @@ import Testing
         }
     }
 
-    @Test func textHasToBeUTF8() async throws {
+    @Test("A body that is not UTF-8 ends the session")
+    func invalidUTF8() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             let body = ByteBuffer(bytes: [0x34, 0xff, 0xfe])
@@ -205,7 +223,8 @@ import Testing
         }
     }
 
-    @Test func aBodyMayNotBeTooLarge() async throws {
+    @Test("A body larger than the limit gets 413, with or without a declared length")
+    func bodyLimit() async throws {
         try await withServer { settings in
             settings.maxPayload = 100
         } _: { fixture in
@@ -214,20 +233,21 @@ import Testing
             #expect(try await client.post("4" + String(repeating: "a", count: 100)).status == 413)
             try await client.posting.readToEnd()
 
-            // One that does not say how long it is.
+            // A chunked body declares no length.
             let rawConnection = try await fixture.connect()
             try await rawConnection.send(
                 "POST \(client.path) HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
             )
             let chunk = String(repeating: "a", count: 64)
             try await rawConnection.send("40\r\n\(chunk)\r\n40\r\n\(chunk)\r\n0\r\n\r\n")
-            #expect(try await rawConnection.answer().status == 413)
+            #expect(try await rawConnection.response().status == 413)
             try await rawConnection.readToEnd()
             #expect(try await client.isKnown())
         }
     }
 
-    @Test func disconnectByPolling() async throws {
+    @Test("A client that the server disconnects receives the packets of the end, and its session is unknown")
+    func disconnection() async throws {
         try await withServer { _ in
         } namespaces: { server in
             server.namespace("/").on("bye") { socket, _ in socket.disconnect(close: true) }

@@ -3,8 +3,9 @@ import Testing
 
 @testable import SocketIO
 
-@Suite struct PrimitivesTests {
-    @Test func base64IsTheRFCs() {
+@Suite("Primitives") struct PrimitivesTests {
+    @Test("Base64 encodes and decodes as in the RFC")
+    func base64() {
         for (text, encoded) in [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
@@ -21,7 +22,8 @@ import Testing
         }
     }
 
-    @Test func utf8IsCheckedAsTheStandardLibraryDoes() {
+    @Test("The UTF-8 check agrees with the standard library")
+    func utf8() {
         let pieces: [[UInt8]] = [
             [0x41], [0x7f], [0xc3, 0xa9], [0xe2, 0x82, 0xac], [0xf0, 0x9f, 0x98, 0x80], [0xc0, 0x80],
             [0xed, 0xa0, 0x80],
@@ -41,7 +43,8 @@ import Testing
         }
     }
 
-    @Test func argumentsAreFoundOneByOne() {
+    @Test("Arguments are found by index")
+    func arguments() {
         let arguments = SocketArguments(json: #" 1 ,"a,\"]",[2,[3]] , {"b":","} "#)
         #expect(arguments.count == 4)
         #expect(
@@ -53,7 +56,8 @@ import Testing
         #expect(SocketArguments.none[0] == nil)
     }
 
-    @Test func queriesAreDecoded() {
+    @Test("Query parameters are decoded, and the first of duplicates counts")
+    func queries() {
         let query = SocketQuery("a=1&b=x%20y+z&c&a=2&d=%zz&%C3%A9=%E2%82%AC")
         #expect(query["a"] == "1")
         #expect(query["b"] == "x y z")
@@ -63,19 +67,22 @@ import Testing
         #expect(query["e"] == nil)
     }
 
-    @Test func idsAreNotAlike() {
+    @Test("Ids are different, and start with their prefix")
+    func ids() {
         let ids = Set((0..<1_000).map { _ in RandomID.make(prefix: "ab") })
         #expect(ids.count == 1_000)
         #expect(ids.allSatisfy { $0.hasPrefix("ab") && $0.utf8.count == 22 })
     }
 
-    @Test func roomsOfANameAndOfANumberDiffer() {
+    @Test("A room with a number differs from a room with the same text")
+    func rooms() {
         #expect(SocketRoom("7") != SocketRoom(7))
         #expect(SocketRoom(7) == SocketRoom(7))
         #expect("\(SocketRoom(7)) \(SocketRoom("seven"))" == "7 seven")
     }
 
-    @Test func aReadBufferGrowsAndShrinksWithWhatIsSent() {
+    @Test("The read buffer grows and shrinks with the bytes received")
+    func readBuffer() {
         var reads = AdaptiveReadAllocator()
         var sizes: [Int] = []
         for count in [256, 4_096, 16_384, 65_536, 65_536, 10, 10] {

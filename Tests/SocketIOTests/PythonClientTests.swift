@@ -5,10 +5,13 @@ import SocketIO
 import TestSupport
 import Testing
 
-/// python-socketio, as people use it.
-@Suite(.serialized) struct PythonClientTests {
-    @Test(arguments: [5, 4], ["polling", "websocket", "upgrade"])
-    func everythingWorks(version: Int, transport: String) async throws {
+@Suite("python-socketio client", .serialized) struct PythonClientTests {
+    @Test(
+        "The Python client's script succeeds with every version and transport",
+        arguments: [5, 4],
+        ["polling", "websocket", "upgrade"]
+    )
+    func clients(version: Int, transport: String) async throws {
         try await withServer { settings in
             // Version 4 gives up when a pong takes longer than an interval, so its interval outlasts a machine's pause.
             settings.pingInterval = .seconds(version == 4 ? 4 : 1)

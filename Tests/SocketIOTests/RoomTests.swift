@@ -2,8 +2,8 @@ import NIOCore
 import SocketIO
 import Testing
 
-@Suite struct RoomTests {
-    /// Joins and waits until it is so.
+@Suite("Rooms") struct RoomTests {
+    /// Joins a room and waits for the acknowledgement.
     private func join(_ socket: WebSocket, _ room: String) async throws {
         try await socket.send("421[\"join\",\"\(room)\"]")
         #expect(try await socket.text() == "431[]")
@@ -11,7 +11,7 @@ import Testing
 
     private func room(_ name: String) -> SocketRoom { SocketRoom("\"\(name)\"") }
 
-    @Test(arguments: [1, 3])
+    @Test("A broadcast reaches each member of its rooms once, without members of excluded rooms", arguments: [1, 3])
     func roomBroadcast(loops: Int) async throws {
         try await withServer(loops: loops) { fixture in
             let chat = fixture.server.namespace("/")
@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    @Test func theSenderMayBeLeftOut() async throws {
+    @Test("A sender's broadcast reaches other members only, in order")
+    func excludedSender() async throws {
         try await withServer { _ in
         } namespaces: { server in
             server.namespace("/").on("say") { socket, event in
@@ -55,8 +56,9 @@ import Testing
         }
     }
 
-    /// All of it is said in one tick, whose frames are shared.
-    @Test func orderIsKeptWhateverIsSaidInOneTick() async throws {
+    /// All messages are sent in one tick, so they share frames.
+    @Test("Messages of one tick keep their order for members that leave and join meanwhile")
+    func orderInOneTick() async throws {
         try await withServer { _ in
         } namespaces: { server in
             let chat = server.namespace("/")
@@ -96,13 +98,14 @@ import Testing
                 }
                 seen.append(numbers)
             }
-            // Of seven numbers a round, the fourth is the mover's alone, and the sixth said while it was away.
+            // Each round has seven numbers. Only the moving member receives the fourth, and it misses the sixth.
             #expect(seen[0] == (1...21).filter { $0 % 7 != 6 })
             #expect(seen[1] == (1...21).filter { $0 % 7 != 4 })
         }
     }
 
-    @Test func pollingMember() async throws {
+    @Test("A polling member receives broadcasts in its protocol revision")
+    func pollingMember() async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             try await join(socket, "a")
@@ -120,35 +123,37 @@ import Testing
         }
     }
 
-    @Test func binaryIsSaidToRoomsToo() async throws {
+    @Test("A broadcast can carry binary data")
+    func binary() async throws {
         try await withServer { fixture in
             let new = try await fixture.joined()
             let old = try await fixture.webSocket(revision: 3)
             _ = try await old.text()
             _ = try await old.text()
             for socket in [new, old] { try await join(socket, "a") }
-            let placeholder = #"{"_placeholder":true,"num":0}"#
-            let arguments = SocketArguments(json: placeholder, attachments: [ByteBuffer(bytes: [1, 2])])
+            let indexholder = #"{"_indexholder":true,"num":0}"#
+            let arguments = SocketArguments(json: indexholder, attachments: [ByteBuffer(bytes: [1, 2])])
             fixture.server.namespace("/").to(room("a")).emit("bytes", arguments)
-            for socket in [new, old] { #expect(try await socket.text() == "451-[\"bytes\",\(placeholder)]") }
+            for socket in [new, old] { #expect(try await socket.text() == "451-[\"bytes\",\(indexholder)]") }
             #expect(try await new.frame() == .binary([1, 2]))
             #expect(try await old.frame() == .binary([4, 1, 2]))
         }
     }
 
-    @Test func manyComeAndGo() async throws {
+    @Test("Broadcasts reach the remaining members after others have left")
+    func membership() async throws {
         try await withServer { fixture in
             var sockets: [WebSocket] = []
             for _ in 0..<20 {
                 sockets.append(try await fixture.joined())
                 try await join(try sockets.last.unwrapped(), "a")
             }
-            // Every third goes, from the middle of the list too.
-            for place in stride(from: 0, to: 20, by: 3) {
-                try await sockets[place].send("1")
-                _ = try await sockets[place].closeCode()
+            // Every third member leaves.
+            for index in stride(from: 0, to: 20, by: 3) {
+                try await sockets[index].send("1")
+                _ = try await sockets[index].closeCode()
             }
-            for (place, socket) in sockets.enumerated() where place % 3 != 0 {
+            for (index, socket) in sockets.enumerated() where index % 3 != 0 {
                 fixture.server.namespace("/").to(room("a")).emit("n")
                 for other in sockets.indices where other % 3 != 0 {
                     #expect(try await sockets[other].text() == #"42["n"]"#)
@@ -159,7 +164,8 @@ import Testing
         }
     }
 
-    @Test func disconnectRoom() async throws {
+    @Test("All members of a room can be moved to another room or disconnected")
+    func disconnectRoom() async throws {
         try await withServer { fixture in
             let ana = try await fixture.joined()
             let bo = try await fixture.joined()

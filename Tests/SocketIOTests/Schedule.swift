@@ -5,20 +5,20 @@ import TestSupport
 
 @testable import SocketIO
 
-/// One history of sockets, rooms and event loops, chosen by a seed, beside a model of what each client has to receive.
+/// A random history of sockets, rooms and event loops, with a model of the messages that each client must receive.
 ///
-/// Every call of the application is made by one thread, so there is one order of all calls; each loop must carry them
-/// out in that order, whatever was on its stack when they were made.
+/// One thread makes all calls of the application, so the calls have one order. Each loop must execute them in that
+/// order, whatever it was executing when they were made.
 final class Schedule: @unchecked Sendable {
-    // Unchecked: used by one thread.
+    // Unchecked: only one thread uses the schedule.
 
-    /// A client, and what the model knows of it.
+    /// A client and its state in the model.
     final class Member {
         let connection: EngineConnection
         var socket: Socket?
-        /// The WebSocket's channel, and the loop that it lives on.
+        /// The WebSocket's channel and its loop.
         var channel: (channel: EmbeddedChannel, loop: ScheduledLoop)?
-        /// Nothing more has to arrive: the client or the application has ended it.
+        /// Whether the client or the application has ended the connection, so that no more messages are required.
         var isLeaving = false
         var rooms: Set<Int> = []
         var expected: [Int] = []
@@ -47,18 +47,18 @@ final class Schedule: @unchecked Sendable {
         let namespace = server.namespace("/")
         namespace.onConnect { [unowned self] _, _ in callback { .accept } }
         namespace.onConnected { [unowned self] socket in callback { connected(socket) } }
-        namespace.onAnyOther { [unowned self] socket, _ in callback { heard(socket) } }
+        namespace.onAnyOther { [unowned self] socket, _ in callback { received(socket) } }
         namespace.onDisconnect { [unowned self] socket, _ in callback { disconnected(socket) } }
     }
 
-    /// Runs the history; returns what went wrong.
+    /// Runs the history and returns its violations.
     func run() -> [String] {
         for _ in 0..<80 where problems.isEmpty { act() }
         settle()
         check()
         for member in members { member.connection.close() }
         settle()
-        // A client that polled may come for its last packet; then it is forgotten.
+        // The server keeps a polling client's last packet for a time, then forgets the client.
         for _ in 0..<2 {
             for loop in loops { loop.advance(by: .seconds(20)) }
             settle()
@@ -77,7 +77,7 @@ final class Schedule: @unchecked Sendable {
     private func any<Element>(of elements: [Element]) -> Element? { elements.randomElement(using: &random) }
 }
 
-// The steps of a history.
+// MARK: Steps
 extension Schedule {
     private func act() {
         switch number(below: 20) {
@@ -130,7 +130,7 @@ extension Schedule {
         send(text, from: member)
     }
 
-    /// A packet from the client; one that polls posts another one behind it.
+    /// Sends a packet from the client; a polling client posts a second packet with it.
     private func send(_ text: String, from member: Member) {
         if let (channel, loop) = member.channel {
             receive([text], on: channel, loop)
@@ -146,13 +146,13 @@ extension Schedule {
         var bytes = ByteBuffer()
         for text in texts { bytes.writeImmutableBuffer(WebSocket.frame(1, ByteBuffer(string: text))) }
         loop.enter {
-            // A channel that the server has closed takes no more, as a client's last words may find.
+            // A channel that the server has closed rejects the client's last packets.
             _ = try? channel.writeInbound(bytes)
             channel.embeddedEventLoop.run()
         }
     }
 
-    /// From polling to a WebSocket, on whatever loop that is.
+    /// Upgrades a client from polling to a WebSocket on a random loop.
     private func upgrade() {
         let polling = members.filter { $0.channel == nil && $0.isListening }
         guard let member = any(of: polling), let loop = any(of: loops) else { return }
@@ -164,7 +164,7 @@ extension Schedule {
         receive(["2probe", "5"], on: channel, loop)
     }
 
-    /// The client is killed.
+    /// Closes a client's channel without a close frame.
     private func closeChannel() {
         guard let member = any(of: members.filter(\.connection.isStreaming)) else { return }
         guard let (channel, loop) = member.channel else { return }
@@ -176,7 +176,7 @@ extension Schedule {
     }
 }
 
-// The application.
+// MARK: Application
 extension Schedule {
     private func callback<Value>(_ body: () -> Value) -> Value {
         depth += 1
@@ -194,11 +194,11 @@ extension Schedule {
         callApplication()
     }
 
-    private func heard(_ socket: Socket) {
+    private func received(_ socket: Socket) {
         for _ in 0..<number(below: 4) { callApplication() }
     }
 
-    /// As delivery does: it leaves its rooms, and those who are left are told.
+    /// Leaves all rooms and sends a message to each, as chat delivery does.
     private func disconnected(_ socket: Socket) {
         guard let member = member(of: socket) else { return }
         member.isLeaving = true
@@ -210,14 +210,14 @@ extension Schedule {
         if number(below: 3) == 0, let other = any(of: members) { end(other, close: number(below: 2) == 0) }
     }
 
-    /// Something that an application may ask for at any moment, from any thread.
+    /// Makes a call that an application may make at any time, from any thread.
     private func callApplication() {
         let listening = members.filter(\.isListening)
         let room = number(below: Self.roomCount)
         switch number(below: 7) {
         case 0: any(of: listening).map { join($0, room) }
         case 1: any(of: listening).map { leave($0, room) }
-        case 2, 3: any(of: listening).map(tell)
+        case 2, 3: any(of: listening).map(emit)
         case 4: broadcast(room, except: any(of: listening))
         default: broadcast(room)
         }
@@ -233,7 +233,7 @@ extension Schedule {
         member.socket?.leave(SocketRoom(UInt64(room)))
     }
 
-    private func tell(_ member: Member) {
+    private func emit(_ member: Member) {
         lastNumber += 1
         member.expected.append(lastNumber)
         member.socket?.emit("n", SocketArguments(json: "\(lastNumber)"))
@@ -255,14 +255,14 @@ extension Schedule {
     }
 }
 
-// The invariants.
+// MARK: Invariants
 extension Schedule {
     private func check() {
         for (index, member) in members.enumerated() {
             collect(member)
             let (expected, received) = (member.expected, member.received)
             if member.isLeaving {
-                // Where exactly it ended depends on when its loop found that.
+                // The end depends on when the member's loop noticed it, so any prefix is correct.
                 let isSame = zip(received, expected).allSatisfy { $0 == $1 }
                 if !isSame { problems.append("member \(index) left, with \(received) of \(expected)") }
             } else if received != expected {
@@ -295,7 +295,7 @@ extension Schedule {
         if count > 0 { problems.append("\(count) closed connections are still known") }
     }
 
-    /// Takes the numbers that came over the WebSocket, or that wait for a client that polls.
+    /// Collects the numbers that were sent over the WebSocket or wait for a polling client.
     private func collect(_ member: Member) {
         var texts: [String] = []
         if let channel = member.channel?.channel {

@@ -1,11 +1,11 @@
 import Dispatch
 import NIOCore
 
-/// An event loop without a thread: a test decides when it runs its next task, and what time it is.
+/// An event loop without a thread: a test controls its time and runs its tasks.
 ///
-/// `inEventLoop` is true while it runs something, so that work for another loop goes the way of another thread.
+/// `inEventLoop` is true only while the loop runs a task, so work for another loop is submitted as from another thread.
 final class ScheduledLoop: EventLoop, @unchecked Sendable {
-    // Unchecked: each is used by one thread at a time.
+    // Unchecked: only one thread uses a loop at a time.
 
     private struct Timer {
         let number: Int
@@ -22,7 +22,7 @@ final class ScheduledLoop: EventLoop, @unchecked Sendable {
 
     var isIdle: Bool { tasks.isEmpty }
 
-    /// Does something on the loop, as if what it is about had come from a channel.
+    /// Runs a closure on the loop, as if a channel had called it.
     func enter(_ body: () -> Void) {
         let wasInEventLoop = inEventLoop
         inEventLoop = true
@@ -37,7 +37,7 @@ final class ScheduledLoop: EventLoop, @unchecked Sendable {
         enter(task)
     }
 
-    /// Lets time pass; the timers that are due become tasks.
+    /// Advances the time; the timers that are due become tasks.
     func advance(by time: TimeAmount) {
         now = now + time
         let due = timers.filter { $0.deadline <= now }.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
@@ -45,7 +45,7 @@ final class ScheduledLoop: EventLoop, @unchecked Sendable {
         tasks += due.map(\.fire)
     }
 
-    /// Ends what still waits for its time.
+    /// Fails the timers that are still waiting.
     func finish() {
         let timers = timers
         self.timers = []

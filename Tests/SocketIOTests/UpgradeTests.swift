@@ -2,14 +2,14 @@ import NIOCore
 import SocketIO
 import Testing
 
-@Suite struct UpgradeTests {
+@Suite("Upgrade to WebSocket") struct UpgradeTests {
     private func probing(_ client: Polling) async throws -> WebSocket {
         let path = "/socket.io/?EIO=4&transport=websocket&sid=\(client.id)"
         return try await WebSocket(client.fixture.connect(), path)
     }
 
-    @Test(arguments: [1, 4])
-    func upgradeKeepsMessages(loops: Int) async throws {
+    @Test("An upgrade keeps the messages that are sent meanwhile, and ends polling", arguments: [1, 4])
+    func messages(loops: Int) async throws {
         try await withServer(loops: loops) { fixture in
             let client = try await fixture.polling()
             #expect(try await client.post("40").body == "ok")
@@ -20,8 +20,8 @@ import Testing
             let socket = try await probing(client)
             try await socket.send("2probe")
             #expect(try await socket.text() == "3probe")
-            #expect(try await client.fetching.answer().body == "6")
-            // What is said meanwhile is kept.
+            #expect(try await client.fetching.response().body == "6")
+            // A message sent during the upgrade is kept.
             #expect(try await client.post(#"42["publish","a",1]"#).body == "ok")
             try await socket.send("5")
             try await socket.send(#"42["publish","a",2]"#)
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 4])
-    func aClientNeedNotWaitForAnswers(loops: Int) async throws {
+    @Test("A client may send all packets of the upgrade at once", arguments: [1, 4])
+    func pipelining(loops: Int) async throws {
         try await withServer(loops: loops) { fixture in
             let client = try await fixture.polling()
             let socket = try await probing(client)
@@ -52,20 +52,24 @@ import Testing
         }
     }
 
-    @Test func everyPollIsEndedWhileTheUpgradeLasts() async throws {
+    @Test("Every poll during an upgrade ends immediately")
+    func pollsDuringUpgrade() async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             let socket = try await probing(client)
             try await socket.send("2probe")
             #expect(try await socket.text() == "3probe")
             for _ in 0..<3 { #expect(try await client.fetch().body == "6") }
-            // Swift's client posts one itself.
+            // The Swift client posts a packet itself.
             #expect(try await client.post("6").body == "ok")
         }
     }
 
-    @Test(arguments: ["2", "4hello", "x", "3probe"])
-    func awrongProbeLeavesTheSessionPolling(text: String) async throws {
+    @Test(
+        "A wrong probe packet closes the WebSocket, and the session keeps polling",
+        arguments: ["2", "4hello", "x", "3probe"]
+    )
+    func wrongProbe(text: String) async throws {
         try await withServer { fixture in
             let client = try await fixture.polling()
             let socket = try await probing(client)
@@ -76,29 +80,31 @@ import Testing
         }
     }
 
-    @Test func failedProbe() async throws {
+    @Test("A session keeps polling after a probe that closed or timed out")
+    func failedProbe() async throws {
         try await withServer { settings in
             settings.upgradeTimeout = .seconds(5)
         } _: { fixture in
             let client = try await fixture.polling()
-            let dying = try await probing(client)
-            try await dying.send("2probe")
-            #expect(try await dying.text() == "3probe")
-            try await dying.rawConnection.close()
-            var dawdling = try await probing(client)
-            try await dawdling.send("2probe")
-            // The server may not have heard of the first one's end.
-            while try await dawdling.frame() != .text("3probe") {
-                dawdling = try await probing(client)
-                try await dawdling.send("2probe")
+            let closing = try await probing(client)
+            try await closing.send("2probe")
+            #expect(try await closing.text() == "3probe")
+            try await closing.rawConnection.close()
+            var delayed = try await probing(client)
+            try await delayed.send("2probe")
+            // The server may not have noticed the end of the first probe yet.
+            while try await delayed.frame() != .text("3probe") {
+                delayed = try await probing(client)
+                try await delayed.send("2probe")
             }
-            #expect(try await dawdling.closeCode() == nil)
+            #expect(try await delayed.closeCode() == nil)
             #expect(try await client.post("40").body == "ok")
             #expect(try await client.fetch().body.hasPrefix("40{"))
         }
     }
 
-    @Test func noUpgradeIsOfferedWhereThereIsNone() async throws {
+    @Test("With upgrades disabled none is offered, and a probe is closed")
+    func disabledUpgrades() async throws {
         try await withServer { settings in
             settings.allowsUpgrades = false
         } _: { fixture in

@@ -3,8 +3,9 @@ import SocketIO
 import TestSupport
 import Testing
 
-@Suite struct WebSocketTests {
-    @Test func aMessageMayComeInFramesWithAPingBetween() async throws {
+@Suite("WebSocket") struct WebSocketTests {
+    @Test("A fragmented message may have a ping between its fragments")
+    func fragments() async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             try await socket.send(opcode: 1, ByteBuffer(string: #"42["message",""#), isFinal: false)
@@ -16,7 +17,8 @@ import Testing
         }
     }
 
-    @Test func bytesMayComeOneByOne() async throws {
+    @Test("Frames that arrive byte by byte are read")
+    func singleBytes() async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             var frames = WebSocket.frame(1, ByteBuffer(string: #"42["message",1]"#))
@@ -27,8 +29,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [124, 125, 126, 65_535, 65_536, 300_000])
-    func lengthsOfAllThreeFormsComeBack(length: Int) async throws {
+    @Test("Messages with all three forms of length are echoed", arguments: [124, 125, 126, 65_535, 65_536, 300_000])
+    func lengths(length: Int) async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             let text = String(repeating: "\u{20ac}", count: length / 3)
@@ -37,7 +39,7 @@ import Testing
         }
     }
 
-    /// A frame that is wrong, and the code of the close frame that answers it.
+    /// An invalid frame, and the code of the server's close frame.
     struct Wrong: CustomTestStringConvertible {
         let name: String
         let bytes: ByteBuffer
@@ -76,8 +78,8 @@ import Testing
         ]
     }()
 
-    @Test(arguments: wrong)
-    func wrongFramesEndTheirOwnSocketAlone(_ wrong: Wrong) async throws {
+    @Test("An invalid frame closes only its own connection, with the right code", arguments: wrong)
+    func invalidFrames(_ wrong: Wrong) async throws {
         try await withServer { settings in
             settings.maxPayload = 1_000
         } _: { fixture in
@@ -91,7 +93,8 @@ import Testing
         }
     }
 
-    @Test func fragmentsTogetherMayNotBeTooLarge() async throws {
+    @Test("The fragments of a message together may not exceed the limit")
+    func fragmentedLimit() async throws {
         try await withServer { settings in
             settings.maxPayload = 1_000
         } _: { fixture in
@@ -103,7 +106,8 @@ import Testing
         }
     }
 
-    @Test func theLimitMayBeRaisedForOne() async throws {
+    @Test("The size limit can be raised for one connection")
+    func raisedLimit() async throws {
         try await withServer { settings in
             settings.maxPayload = 100
         } namespaces: { server in
@@ -125,7 +129,8 @@ import Testing
         }
     }
 
-    @Test func aCloseIsAnsweredAndEndsTheConnection() async throws {
+    @Test("A close frame is answered, and the connection ends")
+    func closeFrame() async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket()
             try await socket.send(opcode: 8, ByteBuffer(integer: UInt16(1001)))
@@ -135,7 +140,8 @@ import Testing
         }
     }
 
-    @Test func aPacketThatClosesEndsTheConnectionAtOnce() async throws {
+    @Test("A close packet ends the connection immediately")
+    func closePacket() async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket()
             try await socket.send("1")
@@ -144,7 +150,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["x", "", "abc", "b=", "0"])
+    @Test("A malformed packet closes the connection", arguments: ["x", "", "abc", "b=", "0"])
     func malformedPacket(text: String) async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket()
@@ -153,7 +159,8 @@ import Testing
         }
     }
 
-    @Test func binaryHasItsTypeBeforeItInRevision3() async throws {
+    @Test("Revision 3 binary data starts with its type, and data without it closes the connection")
+    func revision3Binary() async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket(revision: 3)
             #expect(try await socket.text() == "40")
@@ -167,8 +174,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [(4, "b"), (3, "b4")])
-    func binaryMayBeBase64(revision: Int, mark: String) async throws {
+    @Test("A WebSocket with `b64=1` transfers binary data as Base64", arguments: [(4, "b"), (3, "b4")])
+    func base64(revision: Int, mark: String) async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket(revision: revision, query: "&b64=1")
             if revision == 4 { try await socket.send("40") }
@@ -181,12 +188,13 @@ import Testing
         }
     }
 
-    @Test func halfAConnectionIsNone() async throws {
+    @Test("A half-closed connection is closed")
+    func halfClosed() async throws {
         try await withServer { fixture in
             let socket = try await fixture.joined()
             try await socket.rawConnection.channel.close(mode: .output)
             try await socket.rawConnection.readToEnd()
-            // Its end is seen here a moment before the server has counted it.
+            // The client sees the end shortly before the server updates its count.
             try await eventually { fixture.server.connectionCount == 0 }
         }
     }

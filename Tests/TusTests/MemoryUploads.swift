@@ -3,7 +3,7 @@ import NIOCore
 import Synchronization
 import Tus
 
-/// A store in memory, as small as one can be.
+/// A minimal store in memory.
 final class MemoryUploads: TusStore {
     struct Entry {
         let owner: String

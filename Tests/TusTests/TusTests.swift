@@ -10,14 +10,14 @@ import TestSupport
 import Testing
 import Tus
 
-@Suite struct TusTests {
-    @Test(arguments: [100, 3_000_000])
+@Suite("Tus uploads") struct TusTests {
+    @Test("The reference client's uploads arrive complete", arguments: [100, 3_000_000])
     func referenceClient(size: Int) async throws {
         let store = MemoryUploads()
         try await app(store).test(.live) { client async throws in
             let port = try #require(client.port)
             var environment = ProcessInfo.processInfo.environment
-            environment["HEADER_X_USER"] = "ann"
+            environment["HEADER_X_USER"] = "ana"
             environment["DISCOVERY"] = "1"
             let result = try await ProcessCommand(
                 try await PythonPrograms.path("tus"),
@@ -39,7 +39,8 @@ import Tus
         }
     }
 
-    @Test func metadataRoundTrip() async throws {
+    @Test("An upload keeps its metadata, length, offset and expiry")
+    func metadataRoundTrip() async throws {
         let said = "filename d29ybGQucG5n,is_private"
         try await app(MemoryUploads()).test(.router) { client async throws in
             let path = try await client.begin(100, [.uploadMetadata: said])
@@ -52,16 +53,20 @@ import Tus
         }
     }
 
-    @Test(arguments: ["a", "", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="])
+    @Test(
+        "Malformed metadata is rejected; a key without a value and an empty header are valid",
+        arguments: ["a", "", "a b", "a YQ==,", "a YQ== c", "a YQ==,a Yg==", " ", "ä YQ=="]
+    )
     func malformedMetadata(said: String) async throws {
-        // Of these a key alone makes sense, and nothing at all.
+        // Only a single key and empty headers are valid here.
         try await app(MemoryUploads()).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1", .uploadMetadata: said])
             #expect(answer.status == (["a", "", " "].contains(said) ? .created : .badRequest))
         }
     }
 
-    @Test func theTimeOfItsEndIsWrittenAsInHTTP() async throws {
+    @Test("The expiry is an HTTP date")
+    func expiryDate() async throws {
         let store = MemoryUploads { Date(timeIntervalSince1970: 784_111_777 - 3_600) }
         try await app(store).test(.router) { client async throws in
             let answer = try await client.ask("/files", .post, [.uploadLength: "1"])
@@ -69,7 +74,8 @@ import Tus
         }
     }
 
-    @Test func afterItsTimeItIsGone() async throws {
+    @Test("An expired upload responds 410")
+    func expiredUpload() async throws {
         let time = Mutex(Date())
         let store = MemoryUploads { time.withLock { $0 } }
         try await app(store).test(.router) { client async throws in
@@ -81,7 +87,8 @@ import Tus
         }
     }
 
-    @Test func otherUsersUpload() async throws {
+    @Test("An upload of another user responds 404")
+    func otherUsersUpload() async throws {
         try await app(MemoryUploads()).test(.router) { client async throws in
             let path = try await client.begin(3)
             for method in [HTTPRequest.Method.head, .delete] {
@@ -92,11 +99,11 @@ import Tus
         }
     }
 
-    @Test(arguments: [nil, "0.2.2", "1.0.0.0", ""])
-    func anotherVersionIsRefused(version: String?) async throws {
+    @Test("An unsupported protocol version responds 412 and creates nothing", arguments: [nil, "0.2.2", "1.0.0.0", ""])
+    func unsupportedVersion(version: String?) async throws {
         let store = MemoryUploads()
         try await app(store).test(.router) { client async throws in
-            var headers: HTTPFields = [.user: "ann", .uploadLength: "1"]
+            var headers: HTTPFields = [.user: "ana", .uploadLength: "1"]
             headers[.tusResumable] = version
             try await client.execute(uri: "/files", method: .post, headers: headers) { answer in
                 #expect(answer.status == .preconditionFailed)
@@ -106,7 +113,8 @@ import Tus
         }
     }
 
-    @Test func aBeginningThatIsRefusedLeavesNothing() async throws {
+    @Test("A rejected creation with content stores nothing")
+    func rejectedCreation() async throws {
         let store = MemoryUploads()
         try await app(store).test(.router) { client async throws in
             var headers = HTTPFields.piece(at: nil)
@@ -125,8 +133,11 @@ import Tus
         }
     }
 
-    @Test(arguments: ["sha1", "sha256", "sha512", "md5"])
-    func everyChecksumThatIsNamedIsChecked(algorithm: String) async throws {
+    @Test(
+        "A wrong checksum of every offered algorithm responds 460 and stores nothing",
+        arguments: ["sha1", "sha256", "sha512", "md5"]
+    )
+    func checksum(algorithm: String) async throws {
         @Sendable func digest(_ text: String) -> String {
             let data = Data(text.utf8)
             return switch algorithm {
@@ -161,7 +172,7 @@ import Tus
     }
 }
 
-/// Who asks, by a header that everybody may write.
+/// A context whose user is a request header, without authentication.
 private struct UserContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     var user = ""
@@ -189,7 +200,7 @@ extension TestClientProtocol {
         _ method: HTTPRequest.Method,
         _ headers: HTTPFields = [:],
         _ body: String? = nil,
-        user: String = "ann"
+        user: String = "ana"
     ) async throws -> TestResponse {
         var headers = headers
         headers[.user] = user

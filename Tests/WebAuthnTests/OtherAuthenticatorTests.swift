@@ -5,14 +5,18 @@ import TestSupport
 import Testing
 import WebAuthn
 
-/// Against fido2, which others have written (scripts/passkey-authenticator.py).
-@Suite(.timeLimit(.minutes(10))) struct OtherAuthenticatorTests {
-    private struct Answers: Decodable {
+/// The relying party with an independent authenticator: fido2 (scripts/passkey-authenticator.py).
+@Suite("Independent authenticator", .timeLimit(.minutes(10))) struct OtherAuthenticatorTests {
+    private struct Responses: Decodable {
         var registration: RegistrationResponse
         var authentication: AuthenticationResponse
     }
 
-    @Test(arguments: COSEKey.Algorithm.allCases, ["none", "packed"])
+    @Test(
+        "The fido2 library registers and authenticates with every algorithm",
+        arguments: COSEKey.Algorithm.allCases,
+        ["none", "packed"]
+    )
     func otherImplementation(algorithm: COSEKey.Algorithm, format: String) async throws {
         let challenge = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
         let (status, output) = try await ProcessCommand(
@@ -24,12 +28,14 @@ import WebAuthn
             environment: ProcessInfo.processInfo.environment
         ).run(within: .seconds(60))
         try #require(status.isSuccess, "\(output)")
-        let answers = try JSONDecoder().decode(Answers.self, from: Data(output.utf8))
+        let responses = try JSONDecoder().decode(Responses.self, from: Data(output.utf8))
         let party = RelyingParty(id: "example.org", origins: ["https://example.org"])
 
-        #expect(try answers.registration.claimedChallenge == challenge)
-        let made = try party.register(answers.registration, challenge: challenge)
-        #expect(made.signCount == 1 && made.isBackupEligible && !made.isBackedUp)
+        #expect(try responses.registration.claimedChallenge == challenge)
+        let made = try party.register(responses.registration, challenge: challenge)
+        #expect(made.signCount == 1)
+        #expect(made.isBackupEligible)
+        #expect(!made.isBackedUp)
         #expect(try COSEKey(bytes: made.publicKey).algorithm == algorithm)
         let known = RelyingParty.KnownCredential(
             id: made.id,
@@ -37,10 +43,10 @@ import WebAuthn
             signCount: made.signCount,
             userHandle: Data("ada".utf8)
         )
-        let seen = try party.authenticate(answers.authentication, challenge: challenge, by: known)
+        let seen = try party.authenticate(responses.authentication, challenge: challenge, by: known)
         #expect(seen.signCount == 2)
 
-        var changed = answers.authentication
+        var changed = responses.authentication
         changed.response.signature.bytes[changed.response.signature.bytes.count / 2] ^= 1
         #expect(throws: WebAuthnError.wrongSignature) {
             try party.authenticate(changed, challenge: challenge, by: known)

@@ -2,9 +2,10 @@ import Foundation
 import Testing
 import Wire
 
-/// How bytes become text, beside Foundation.
-@Suite struct Base64URLEncodingTests {
-    @Test func matchesFoundation() {
+/// Base64url compared with Foundation.
+@Suite("Base64url encoding") struct Base64URLEncodingTests {
+    @Test("Encoding and decoding match Foundation's")
+    func matchesFoundation() {
         for count in 0..<70 {
             let bytes = Data((0..<count).map { _ in UInt8.random(in: .min ... .max) })
             let text = Base64URL.encode(bytes)
@@ -16,7 +17,8 @@ import Wire
         #expect(Base64URL.encode(Data([0xFB, 0xFF, 0xFE])) == "-__-")
     }
 
-    @Test func randomTextHasAsManyBytesAsAskedForAndIsNeverTheSame() {
+    @Test("Random text has the requested number of bytes and does not repeat")
+    func random() {
         for count in [1, 7, 8, 9, 16, 32] {
             #expect(Base64URL.decode(Base64URL.random(bytes: count))?.count == count)
         }

@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What reading JSON costs.
-///
-/// The clock is that of the thread, so that other tests and programs do not count.
+/// The processor time of reading JSON, measured by the thread's clock so that other tests do not count.
 @Suite("Cost of JSON", .serialized) struct CostTests {
     private struct Draft: Decodable {
         var meta: JSONValue?
@@ -19,13 +17,13 @@ import Wire
         return limits
     }()
 
-    /// The least of several tries; of one alone where that is little enough.
+    /// The least time of several tries; of one if that is low enough.
     private func seconds(_ body: HostileBody, _ limits: JSONLimits, enough: Double = 0) -> Double {
         let bytes = Array(body.text.utf8)
         var least = Double.infinity
         for _ in 0..<3 where least > enough {
             let start = CostTest.spentByThread()
-            // A refusal is as good as a value: its cost counts.
+            // A rejection counts like a value, because its cost matters too.
             _ = try? WireJSON.decode(Draft.self, from: bytes, limits: limits)
             least = min(least, CostTest.spentByThread() - start)
         }
@@ -48,8 +46,9 @@ import Wire
     @Test("Twice the body takes at most 2.5 times as long")
     func linear() {
         for (body, double) in zip(HostileBody.all(of: 100_000), HostileBody.all(of: 200_000)) {
-            // Other programs share the processor's caches, so the least times of several rounds are compared. A quadratic
-            // reader has a ratio of 4 in each of them.
+            // Other programs share the processor's caches, so the least times of several rounds are compared. A
+            // quadratic
+            // reader has a ratio of 4 in each round.
             var (once, twice, ratio) = (Double.infinity, Double.infinity, Double.infinity)
             for _ in 0..<8 where ratio > 2.5 {
                 once = min(once, max(seconds(body, Self.unlimited), 0.000_5))
@@ -60,7 +59,7 @@ import Wire
         }
     }
 
-    @Test("A body has at most so many values that they take less than 2 MB of memory")
+    @Test("The values of a body are limited so that they take less than 2 MB of memory")
     func memory() throws {
         // Each empty array or object counts as two values, and none takes more than 200 bytes.
         #expect(JSONLimits.large.values * 200 <= 2_000_000)

@@ -3,13 +3,16 @@ import Foundation
 import Testing
 import Wire
 
-/// JSON as RFC 8259 has it, beside Foundation's reading of it.
-@Suite struct JSONParserTests {
-    @Test(arguments: [
-        "null", "true", " [ ] ", "{}", #"{"a":[1,-2,0,3.5,15e-1,-0.25E-2],"b":{"c":""}}"#,
-        #""\u00fc\ud83c\udfb9\n\"\\\/""#,
-        #""ü 🎹""#, "9223372036854775807", #"{"a":1,"b":null}"#, "\t{\r\n}\n", "[[[[]]]]", #"{"":""}"#,
-    ])
+/// JSON as in RFC 8259, compared with Foundation's parser.
+@Suite("JSON parser") struct JSONParserTests {
+    @Test(
+        "Valid JSON is read like Foundation reads it",
+        arguments: [
+            "null", "true", " [ ] ", "{}", #"{"a":[1,-2,0,3.5,15e-1,-0.25E-2],"b":{"c":""}}"#,
+            #""\u00fc\ud83c\udfb9\n\"\\\/""#,
+            #""ü 🎹""#, "9223372036854775807", #"{"a":1,"b":null}"#, "\t{\r\n}\n", "[[[[]]]]", #"{"":""}"#,
+        ]
+    )
     func validJSON(text: String) throws {
         let read = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
         let expected = JSONValue(foundation: read)
@@ -17,17 +20,22 @@ import Wire
         #expect(try JSONParser.parse(Array(text.utf8)) == expected)
     }
 
-    @Test(arguments: [
-        "", " ", "nul", "truee", "[1,]", "[,1]", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#, "01", "-", "1.",
-        ".5", "1e", "+1", "[1 2]", #"""#, "\"\n\"", #""\x""#, #""\u12""#, #""\ud83c""#, #""\udfb9""#, #""\ud83cx""#,
-        "{", "[",
-        "1e999", "'a'", "[]]",
-    ])
+    @Test(
+        "Malformed JSON is refused",
+        arguments: [
+            "", " ", "nul", "truee", "[1,]", "[,1]", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#, "01", "-",
+            "1.",
+            ".5", "1e", "+1", "[1 2]", #"""#, "\"\n\"", #""\x""#, #""\u12""#, #""\ud83c""#, #""\udfb9""#, #""\ud83cx""#,
+            "{", "[",
+            "1e999", "'a'", "[]]",
+        ]
+    )
     func malformedJSON(text: String) {
         #expect(throws: JSONParser.SyntaxError.self) { try JSONParser.parse(Array(text.utf8)) }
     }
 
-    @Test func depthAndBytesAreBounded() throws {
+    @Test("Nesting is limited to 64 levels, and invalid UTF-8 is refused")
+    func limits() throws {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
         }
@@ -39,16 +47,20 @@ import Wire
         }
     }
 
-    /// As those write them who cut a text off in the middle of a character.
-    @Test(arguments: [
-        (#""a\ud83c""#, "a\u{FFFD}"), (#""\ud83cx""#, "\u{FFFD}x"), (#""\ud83c\n""#, "\u{FFFD}\n"),
-        (#""\udfb9\ud83c\udfb9""#, "\u{FFFD}🎹"), (#""a\u0000b""#, "a\u{FFFD}b"),
-    ])
+    /// Some writers cut a text off in the middle of a character.
+    @Test(
+        "In repairing mode, invalid Unicode is replaced",
+        arguments: [
+            (#""a\ud83c""#, "a\u{FFFD}"), (#""\ud83cx""#, "\u{FFFD}x"), (#""\ud83c\n""#, "\u{FFFD}\n"),
+            (#""\udfb9\ud83c\udfb9""#, "\u{FFFD}🎹"), (#""a\u0000b""#, "a\u{FFFD}b"),
+        ]
+    )
     func invalidUnicode(text: String, repaired: String) throws {
         #expect(try JSONParser.parse(Array(text.utf8), repairing: true) == .string(repaired))
     }
 
-    @Test func repairingTakesBytesThatAreNoUTF8ButNothingElse() throws {
+    @Test("In repairing mode, invalid UTF-8 is replaced and other errors are refused")
+    func repairing() throws {
         let cut: [UInt8] = [UInt8(ascii: "\""), 0x61, 0xC3, UInt8(ascii: "\"")]
 
         #expect(try JSONParser.parse(cut, repairing: true) == .string("a\u{FFFD}"))
@@ -72,12 +84,12 @@ import Wire
         #expect(throws: JSONParser.SyntaxError.self) { try JSONParser.parse(text("\u{F73}", 129)) }
         #expect(throws: Never.self) { try JSONParser.parse(text("e\u{301}\u{316}", 2_000)) }
         #expect(try JSONParser.parse(text("\u{301}", 200), repairing: true).text?.unicodeScalars.count == 128)
-        // What is stored already is read.
+        // Stored text is read without the limit.
         let stored = try WireJSON.decoder().decode(String.self, from: text("\u{301}", 200))
         #expect(stored.unicodeScalars.count == 200)
     }
 
-    @Test("Text that did not come as JSON has the limits of a JSON string")
+    @Test("Text from another source has the limits of a JSON string")
     func otherText() throws {
         func code(of text: String) -> String? {
             do {
@@ -99,7 +111,7 @@ import Wire
 }
 
 extension JSONValue {
-    /// What Foundation has read.
+    /// The value that Foundation has read.
     fileprivate init(foundation value: Any) {
         switch value {
         case let text as String: self = .string(text)

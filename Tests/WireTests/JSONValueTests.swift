@@ -2,9 +2,10 @@ import Foundation
 import Testing
 import Wire
 
-/// JSON of any shape, written as Foundation's encoder writes it.
-@Suite struct JSONValueTests {
-    @Test func compactIsWhatTheEncoderWrites() throws {
+/// JSON of any shape, compared with Foundation's encoder.
+@Suite("JSON values") struct JSONValueTests {
+    @Test("The compact form is what the encoder writes")
+    func compact() throws {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<500 {
             let value = Self.value(depth: 4, &random)
@@ -13,17 +14,21 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        JSONValue.string("\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F}\"\\/\u{7F}é\u{2028}🎹"),
-        .number(1), .number(-0.0), .number(1e20), .number(1.5e-7),
-        .number(.leastNonzeroMagnitude), .number(.greatestFiniteMagnitude),
-        .integer(.min), .integer(.max), .object([:]), .array([]),
-    ])
-    func theEdgesTooAreAsTheEncoderWritesThem(value: JSONValue) throws {
+    @Test(
+        "Special characters and extreme numbers are written like the encoder writes them",
+        arguments: [
+            JSONValue.string("\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F}\"\\/\u{7F}é\u{2028}🎹"),
+            .number(1), .number(-0.0), .number(1e20), .number(1.5e-7),
+            .number(.leastNonzeroMagnitude), .number(.greatestFiniteMagnitude),
+            .integer(.min), .integer(.max), .object([:]), .array([]),
+        ]
+    )
+    func edgeCases(value: JSONValue) throws {
         #expect(try value.compact() == WireJSON.encoder(sortedKeys: true).encode(value))
     }
 
-    @Test func keysStandInTheOrderOfTheirCharacters() throws {
+    @Test("Keys are sorted by their characters")
+    func keyOrder() throws {
         let keys = ["", "B", "a10", "a2", "é", "e\u{301}x", "🎹"]
         let value = JSONValue.object(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
 
@@ -32,8 +37,8 @@ import Wire
         #expect(text == "{" + keys.map { "\"\($0)\":null" }.joined(separator: ",") + "}")
     }
 
-    @Test(arguments: [Double.infinity, -.infinity, .nan])
-    func aNumberThatJSONHasNotIsRefused(number: Double) {
+    @Test("A number that JSON cannot represent is refused", arguments: [Double.infinity, -.infinity, .nan])
+    func notANumber(number: Double) {
         #expect(throws: EncodingError.self) { try JSONValue.array([.number(number)]).compact() }
     }
 

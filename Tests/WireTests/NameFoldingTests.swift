@@ -1,13 +1,16 @@
 import Testing
 import Wire
 
-@Suite struct NameFoldingTests {
-    @Test(arguments: [
-        ("Ada", "ada"), ("ÀDA", "àda"), ("STRASSE", "straße"), ("ﬁn", "FIN"), ("Ⅷ", "viii"), ("①", "1"), ("Å", "Å"),
-        ("ΣΑΣ", "σας"), ("Ａｄａ", "ada"), ("a\u{200B}b", "ab"), ("ﷺ", "صلى الله عليه وسلم"), ("ẞ", "ss"), ("Ꭰ", "ꭰ"),
-        ("\u{1E9B}\u{323}", "\u{1E69}"), ("\u{345}", "ι"),
-    ])
-    func theseAreTheSame(_ one: String, _ other: String) {
+@Suite("Name folding") struct NameFoldingTests {
+    @Test(
+        "Names that look the same fold to the same text",
+        arguments: [
+            ("Ada", "ada"), ("ÀDA", "àda"), ("STRASSE", "straße"), ("ﬁn", "FIN"), ("Ⅷ", "viii"), ("①", "1"), ("Å", "Å"),
+            ("ΣΑΣ", "σας"), ("Ａｄａ", "ada"), ("a\u{200B}b", "ab"), ("ﷺ", "صلى الله عليه وسلم"), ("ẞ", "ss"), ("Ꭰ", "ꭰ"),
+            ("\u{1E9B}\u{323}", "\u{1E69}"), ("\u{345}", "ι"),
+        ]
+    )
+    func equalNames(_ one: String, _ other: String) {
         #expect(NameFolding.fold(one).utf8.elementsEqual(NameFolding.fold(other).utf8))
     }
 
@@ -19,14 +22,16 @@ import Wire
     }
 
     /// In a Turkish locale, lower-casing would make the first two equal and the others not.
-    @Test func theLocaleMakesNoDifference() {
+    @Test("The locale makes no difference")
+    func locale() {
         #expect(NameFolding.fold("I") != NameFolding.fold("ı"))
         #expect(NameFolding.fold("I") == NameFolding.fold("i"))
         #expect(NameFolding.fold("İ") == "i\u{307}")
         #expect(NameFolding.fold("TITLE") == "title")
     }
 
-    @Test func idempotent() {
+    @Test("Folding twice is folding once")
+    func idempotent() {
         for value in stride(from: UInt32(1), to: 0x2_FFFF, by: 7) {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let once = NameFolding.fold("a\(scalar)\u{323}")

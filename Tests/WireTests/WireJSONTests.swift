@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Wire
 
-@Suite struct WireJSONTests {
+@Suite("JSON on the wire") struct WireJSONTests {
     private struct Person: Codable, Equatable {
         struct Address: Codable, Equatable { var street: String }
 
@@ -21,24 +21,27 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (#"{}"#, "missing_field", "name"),
-        (#"{"name":null}"#, "missing_field", "name"),
-        (#"{"name":5}"#, "invalid_type", "name"),
-        (#"{"name":"a","age":"old"}"#, "invalid_type", "age"),
-        (#"{"name":"a","age":1.5}"#, "malformed_field", "age"),
-        (#"{"name":"a","tags":["x",7]}"#, "invalid_type", "tags[1]"),
-        (#"{"name":"a","address":{}}"#, "missing_field", "address.street"),
-        (#"{"name":"a\u0000b"}"#, "nul_character", "name"),
-        (#"{"name":"a","address":{"street":"\u0000"}}"#, "nul_character", "address.street"),
-        (#"{"name":"a","address":{"street":"a","\u0000":"b"}}"#, "nul_character", "address"),
-        (#"{"tags":["x, [y]",{"a":[1,2]},"\ud800"],"name":"a"}"#, "lone_surrogate", "tags[2]"),
-        (#"{"tags":[[],[{"a":{},"b":"\u0000"}]]}"#, "nul_character", "tags[1][0].b"),
-        (#"{"name":"\ud800"}"#, "lone_surrogate", "name"),
-        (#"{"name":"\udc00x"}"#, "lone_surrogate", "name"),
-        (#"{"name":"\ud800\ud800"}"#, "lone_surrogate", "name"),
-    ])
-    func theFieldAtFaultIsNamed(body: String, code: String, field: String) {
+    @Test(
+        "An error names the invalid field",
+        arguments: [
+            (#"{}"#, "missing_field", "name"),
+            (#"{"name":null}"#, "missing_field", "name"),
+            (#"{"name":5}"#, "invalid_type", "name"),
+            (#"{"name":"a","age":"old"}"#, "invalid_type", "age"),
+            (#"{"name":"a","age":1.5}"#, "malformed_field", "age"),
+            (#"{"name":"a","tags":["x",7]}"#, "invalid_type", "tags[1]"),
+            (#"{"name":"a","address":{}}"#, "missing_field", "address.street"),
+            (#"{"name":"a\u0000b"}"#, "nul_character", "name"),
+            (#"{"name":"a","address":{"street":"\u0000"}}"#, "nul_character", "address.street"),
+            (#"{"name":"a","address":{"street":"a","\u0000":"b"}}"#, "nul_character", "address"),
+            (#"{"tags":["x, [y]",{"a":[1,2]},"\ud800"],"name":"a"}"#, "lone_surrogate", "tags[2]"),
+            (#"{"tags":[[],[{"a":{},"b":"\u0000"}]]}"#, "nul_character", "tags[1][0].b"),
+            (#"{"name":"\ud800"}"#, "lone_surrogate", "name"),
+            (#"{"name":"\udc00x"}"#, "lone_surrogate", "name"),
+            (#"{"name":"\ud800\ud800"}"#, "lone_surrogate", "name"),
+        ]
+    )
+    func fieldNames(body: String, code: String, field: String) {
         let error = error(for: body)
 
         #expect(error?.kind == .invalid)
@@ -46,7 +49,10 @@ import Wire
         #expect(error?.field == field)
     }
 
-    @Test(arguments: ["", "{", "[]", "7", #"{"name":"a"} trailing"#, #"{"name":"unended"#, "\u{FEFF}x"])
+    @Test(
+        "A body that is no object is an error",
+        arguments: ["", "{", "[]", "7", #"{"name":"a"} trailing"#, #"{"name":"unended"#, "\u{FEFF}x"]
+    )
     func notAnObject(body: String) {
         #expect(error(for: body)?.kind == .invalid)
     }
@@ -96,7 +102,7 @@ import Wire
         }
     }
 
-    @Test("Every field that is missing or of the wrong kind is named, the first one twice")
+    @Test("Every missing or invalid field is named, and the first one twice")
     func allFields() {
         let line = #"{"article":"tea","count":1}"#
         let rest = #""color":"red","size":"small","at":"2026-11-21T07:10:00.000Z","meta":1"#
@@ -116,13 +122,13 @@ import Wire
         #expect(faults(Order.self, #"{"id":1,"lines":7,\#(rest)}"#) == ["invalid_type lines"])
     }
 
-    @Test("A value without a placeholder ends the search, and what was found before it is named")
+    @Test("A value without a placeholder ends the search, and earlier errors are reported")
     func noPlaceholder() {
         let found = faults(Order.self, #"{"id":"x","color":"red","size":"huge"}"#)
         #expect(found == ["invalid_type id", "invalid_type id", "malformed_field size"])
     }
 
-    @Test("A placeholder causes no error of its own")
+    @Test("A placeholder causes no further error")
     func placeholders() {
         #expect(faults(Contact.self, "{}") == ["missing_field name", "missing_field name", "missing_field phone"])
         #expect(faults(Contact.self, #"{"name":"","phone":"1"}"#) == ["name_length name"])
@@ -140,14 +146,14 @@ import Wire
     }
 
     @Test(
-        "The place of a syntax error is told, and nothing of the body",
+        "A syntax error names its position, and contains nothing of the body",
         arguments: [
             (#"{"a": 1,}"#, "line 1, column 9"), ("{\n  \"ä\": x\n}", "line 2, column 8"),
             ("[1, 2", "line 1, column 6"),
             ("{\"a\": 1}\n\n true", "line 3, column 2"), ("{\"secret", "line 1, column 9"), ("nul", "line 1, column 4"),
         ]
     )
-    func place(body: String, place: String) {
+    func position(body: String, place: String) {
         let error = error(for: body)
         #expect(error?.code == "malformed_body")
         #expect(error?.message.contains("\(place).") == true, "\(error?.message ?? "")")
@@ -163,18 +169,21 @@ import Wire
         faults.add(.missing("b"))
         faults.add(.invalid("a", "again"))
         let error = #expect(throws: APIError.self) { try faults.finish() }
-        #expect(error?.field == "a" && error?.errors.map(\.field) == ["a", "b"])
+        #expect(error?.field == "a")
+        #expect(error?.errors.map(\.field) == ["a", "b"])
         #expect(throws: APIError.internal) { _ = try faults.collect { () throws -> Int in throw APIError.internal } }
         #expect(throws: Never.self) { try FieldErrors().finish() }
     }
 
-    @Test func bytesThatAreNotUTF8AreRefused() {
+    @Test("Bytes that are not UTF-8 are refused")
+    func invalidUTF8() {
         let body = Array(#"{"name":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
 
         #expect(throws: APIError.self) { try WireJSON.decode(Person.self, from: body) }
     }
 
-    @Test func depthIsBoundedAt64() throws {
+    @Test("Nesting is limited to 64 levels")
+    func depth() throws {
         func nested(_ levels: Int) -> [UInt8] {
             Array((String(repeating: "[", count: levels) + String(repeating: "]", count: levels)).utf8)
         }
@@ -186,7 +195,8 @@ import Wire
         #expect(throws: APIError.self) { try WireJSON.decode(JSONValue.self, from: nested(100_000)) }
     }
 
-    @Test func bracketsInTextCountForNothing() throws {
+    @Test("Brackets in text do not count as nesting")
+    func bracketsInText() throws {
         let text = String(repeating: "[{\\\"", count: 200)
 
         let person = try WireJSON.decode(Person.self, from: Array(#"{"name":"\#(text)"}"#.utf8))
@@ -194,13 +204,15 @@ import Wire
         #expect(person.name.count == 600)
     }
 
-    @Test func surrogatePairsAndEscapesAreText() throws {
+    @Test("Surrogate pairs and escapes are read")
+    func escapes() throws {
         let person = try WireJSON.decode(Person.self, from: Array(#"{"name":"\ud83d\ude00 \\u0000 \"x\" \/"}"#.utf8))
 
         #expect(person.name == "😀 \\u0000 \"x\" /")
     }
 
-    @Test func anyJSONSurvivesARoundTrip() throws {
+    @Test("Any JSON is read and written unchanged")
+    func roundTrip() throws {
         let text = #"{"a":[1,2.5,true,null,"x"],"b":{"c":9007199254740991}}"#
 
         let value = try WireJSON.decode(JSONValue.self, from: Array(text.utf8))
@@ -208,7 +220,8 @@ import Wire
         #expect(String(decoding: try value.compact(), as: UTF8.self) == text)
     }
 
-    @Test func aPageHasItsThingsUnderTheirName() throws {
+    @Test("A page has its items under their plural name")
+    func page() throws {
         let page = Page([Named(name: "x")], next: "c")
 
         let text = String(decoding: try WireJSON.encoder(sortedKeys: true).encode(page), as: UTF8.self)
@@ -222,7 +235,8 @@ import Wire
         var name: String
     }
 
-    @Test func aProblemComesBackAsTheErrorItWas() throws {
+    @Test("A problem document is read as the error it was written from")
+    func problem() throws {
         for kind in APIError.Kind.allCases {
             let error = APIError(kind, "some_code", "words", field: "field", retryAfter: 7)
 
@@ -257,7 +271,7 @@ import Wire
         String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
 
-    @Test("Only a field of any shape may be 64 levels deep, and only up to its end")
+    @Test("Only a field of any shape may be 64 levels deep, and only that field")
     func depthOfFields() {
         #expect(code(#"{"other":\#(nested(15))}"#, .body) == nil)
         #expect(code(#"{"other":\#(nested(16))}"#, .body) == "too_deep other")
@@ -281,14 +295,14 @@ import Wire
         #expect(code(#"{"other":"\#(String(repeating: "x", count: 400))"}"#, limits) == "body_too_large -")
     }
 
-    @Test("The size of a field is that of its compact form, and is checked before it is decoded")
+    @Test("The size of a field is that of its compact form, and is checked before decoding")
     func sizeOfFields() {
         let limits = JSONLimits.body.limiting(["meta": 20])
 
         let padding = String(repeating: "x", count: 90)
         #expect(code(#"{"meta":  {  "a" : "\u0061\n\u0062"  } , "other":"\#(padding)"}"#, limits) == nil)
         #expect(code(#"{"meta":{"a":"0123456789012"}}"#, limits) == "meta_too_long meta")
-        // It is refused although it is no JSON, so it was not decoded.
+        // It is refused although it is not JSON, so it was not decoded.
         #expect(code(#"{"meta":{"a":"0123456789012",,,"#, limits) == "meta_too_long meta")
         #expect(code(#"{"other":{"meta":[1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0]}}"#, limits) == "meta_too_long meta")
         #expect(code(#"{"meta":{},"other":{"a":"0123456789012345678901234"}}"#, limits) == nil)
@@ -310,7 +324,7 @@ import Wire
         }
     }
 
-    @Test("Another decoder than that of the suite does not make a JSONValue")
+    @Test("Another decoder than the suite's does not decode a JSONValue")
     func foundation() {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data("[1]".utf8)) }
     }

@@ -14,33 +14,9 @@ package struct AuthService: SuiteService {
     package static let name = "auth"
     package static let defaultPort = 8081
     package static let migrations = [
-        Migration(
-            name: "V0001_create_accounts_and_sessions",
-            sql: PackageResources.V0001_create_accounts_and_sessions_sql
-        ),
-        Migration(name: "V0002_create_applications", sql: PackageResources.V0002_create_applications_sql),
-        EventOutbox.migration("V0003_create_event_outbox"),
-        Migration(name: "V0004_create_push_credentials", sql: PackageResources.V0004_create_push_credentials_sql),
-        Migration(name: "V0020_create_identities", sql: PackageResources.V0020_create_identities_sql),
-        Migration(name: "V0021_create_consents", sql: PackageResources.V0021_create_consents_sql),
-        Migration(name: "V0030_create_mails", sql: PackageResources.V0030_create_mails_sql),
-        Migration(name: "V0031_create_second_factors", sql: PackageResources.V0031_create_second_factors_sql),
-        Migration(name: "V0032_create_passkeys", sql: PackageResources.V0032_create_passkeys_sql),
-        Migration(name: "V0040_departures", sql: PackageResources.V0040_departures_sql),
-        EventConsumer.migration("V0041_create_event_inbox"),
-        Migration(name: "V0042_audit", sql: PackageResources.V0042_audit_sql),
-        Migration(name: "V0070_account_takeover", sql: PackageResources.V0070_account_takeover_sql),
-        Migration(
-            name: "V0084_owners_of_applications",
-            sql: PackageResources.V0084_owners_of_applications_sql
-        ),
-        Migration(
-            name: "V0085_push_tokens_of_sessions",
-            sql: PackageResources.V0085_push_tokens_of_sessions_sql
-        ),
-        Migration(name: "V0088_revoked_token_hash", sql: PackageResources.V0088_revoked_token_hash_sql),
-        Migration(name: "V0089_unverified_emails", sql: PackageResources.V0089_unverified_emails_sql),
-        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
+        Migration(name: "V0001_create_auth", sql: PackageResources.V0001_create_auth_sql),
+        EventOutbox.migration("V0002_create_event_outbox"),
+        EventConsumer.migration("V0003_create_event_inbox"),
     ]
     package static let events: Set = [
         DeviceRegistered.type, SessionEnded.type, UserChanged.type, UserDeleted.type, NewDeviceSignIn.type,

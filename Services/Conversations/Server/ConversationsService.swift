@@ -16,29 +16,9 @@ package struct ConversationsService: SuiteService {
     package static let defaultPort = 8082
     package static let migrations = [
         Migration(name: "V0001_create_conversations", sql: PackageResources.V0001_create_conversations_sql),
-        Migration(name: "V0002_amend_messages", sql: PackageResources.V0002_amend_messages_sql),
-        Migration(
-            name: "V0003_direct_conversations_and_blocks",
-            sql: PackageResources.V0003_direct_conversations_and_blocks_sql
-        ),
-        Migration(name: "V0004_delete_conversations", sql: PackageResources.V0004_delete_conversations_sql),
-        Migration(name: "V0005_search", sql: PackageResources.V0005_search_sql),
-        Migration(name: "V0006_create_files", sql: PackageResources.V0006_create_files_sql),
-        Migration(name: "V0007_delivery", sql: PackageResources.V0007_delivery_sql),
-        Migration(name: "V0008_devices_and_user_meta", sql: PackageResources.V0008_devices_and_user_meta_sql),
-        EventOutbox.migration("V0009_event_outbox"),
-        EventConsumer.migration("V0010_event_inbox"),
-        Migration(name: "V0011_departures", sql: PackageResources.V0011_departures_sql),
-        Migration(name: "V0012_hand_over_to_push", sql: PackageResources.V0012_hand_over_to_push_sql),
-        Migration(name: "V0013_claims_of_the_outbox", sql: PackageResources.V0013_claims_of_the_outbox_sql),
-        Migration(name: "V0014_system_messages", sql: PackageResources.V0014_system_messages_sql),
-        DeletionConfirmations.migration("V0040_erasures"),
-        Migration(name: "V0061_outbox_order", sql: PackageResources.V0061_outbox_order_sql),
-        Migration(name: "V0065_search_failures", sql: PackageResources.V0065_search_failures_sql),
-        Migration(name: "V0066_leaves", sql: PackageResources.V0066_leaves_sql),
-        Migration(name: "V0067_storage_quota", sql: PackageResources.V0067_storage_quota_sql),
-        Migration(name: "V0084_registered_devices", sql: PackageResources.V0084_registered_devices_sql),
-        Migration(name: "V0086_profiles", sql: PackageResources.V0086_profiles_sql),
+        EventOutbox.migration("V0002_create_event_outbox"),
+        EventConsumer.migration("V0003_create_event_inbox"),
+        DeletionConfirmations.migration("V0004_create_unconfirmed_deletions"),
     ]
 
     package static let events: Set = [

@@ -12,22 +12,10 @@ package struct PhotosService: SuiteService {
     package static let name = "photos"
     package static let defaultPort = 8084
     package static let migrations = [
-        Migration(name: "V0001_people", sql: PackageResources.V0001_people_sql),
-        Migration(name: "V0002_posts", sql: PackageResources.V0002_posts_sql),
-        Migration(name: "V0003_follows", sql: PackageResources.V0003_follows_sql),
-        Migration(name: "V0004_uploads", sql: PackageResources.V0004_uploads_sql),
-        EventConsumer.migration("V0005_event_inbox"),
-        Migration(name: "V0006_changes", sql: PackageResources.V0006_changes_sql),
-        Migration(name: "V0007_news", sql: PackageResources.V0007_news_sql),
-        Migration(name: "V0008_departures", sql: PackageResources.V0008_departures_sql),
-        Migration(name: "V0009_blocks_from_before", sql: PackageResources.V0009_blocks_from_before_sql),
-        Migration(name: "V0010_post_orders", sql: PackageResources.V0010_post_orders_sql),
-        Migration(name: "V0011_pictures_to_bring", sql: PackageResources.V0011_pictures_to_bring_sql),
-        EventOutbox.migration("V0040_event_outbox"),
-        DeletionConfirmations.migration("V0041_erasures"),
-        Migration(name: "V0065_storage_quota", sql: PackageResources.V0065_storage_quota_sql),
-        Migration(name: "V0086_publish_profiles", sql: PackageResources.V0086_publish_profiles_sql),
-        Migration(name: "V0090_comment_changes", sql: PackageResources.V0090_comment_changes_sql),
+        Migration(name: "V0001_create_photos", sql: PackageResources.V0001_create_photos_sql),
+        EventOutbox.migration("V0002_create_event_outbox"),
+        EventConsumer.migration("V0003_create_event_inbox"),
+        DeletionConfirmations.migration("V0004_create_unconfirmed_deletions"),
     ]
     package static let events: Set = [UserDeletionCompleted.type, NotificationRecalled.type, ProfileChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.activity, .deletedPost, .personDeletion, .unconfirmedDeletion]

@@ -12,15 +12,10 @@ package struct PushService: SuiteService {
     package static let name = "push"
     package static let defaultPort = 8085
     package static let migrations = [
-        Migration(name: "V0001_devices_and_settings", sql: PackageResources.V0001_devices_and_settings_sql),
-        Migration(name: "V0002_notifications", sql: PackageResources.V0002_notifications_sql),
-        EventConsumer.migration("V0003_event_inbox"),
-        EventOutbox.migration("V0040_event_outbox"),
-        DeletionConfirmations.migration("V0041_erasures"),
-        Migration(name: "V0042_mentions", sql: PackageResources.V0042_mentions_sql),
-        Migration(name: "V0082_device_owners", sql: PackageResources.V0082_device_owners_sql),
-        Migration(name: "V0084_android_titles", sql: PackageResources.V0084_android_titles_sql),
-        Migration(name: "V0092_languages", sql: PackageResources.V0092_languages_sql),
+        Migration(name: "V0001_create_push", sql: PackageResources.V0001_create_push_sql),
+        EventOutbox.migration("V0002_create_event_outbox"),
+        EventConsumer.migration("V0003_create_event_inbox"),
+        DeletionConfirmations.migration("V0004_create_unconfirmed_deletions"),
     ]
     package static let events: Set = [UserDeletionCompleted.type, DevicesChanged.type]
     package static let setAsideKinds: [SetAsideKind] = [.fanout, .held, .queued, .unconfirmedDeletion]

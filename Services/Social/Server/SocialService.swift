@@ -10,20 +10,10 @@ package struct SocialService: SuiteService {
     package static let name = "social"
     package static let defaultPort = 8083
     package static let migrations = [
-        Migration(name: "V0001_accounts", sql: PackageResources.V0001_accounts_sql),
-        EventConsumer.migration("V0002_event_inbox"),
-        Migration(name: "V0003_posts", sql: PackageResources.V0003_posts_sql),
-        Migration(name: "V0004_live", sql: PackageResources.V0004_live_sql),
-        Migration(name: "V0010_broadcasts", sql: PackageResources.V0010_broadcasts_sql),
-        EventOutbox.migration("V0011_event_outbox"),
-        Migration(name: "V0012_replies", sql: PackageResources.V0012_replies_sql),
-        Migration(name: "V0013_sent", sql: PackageResources.V0013_sent_sql),
-        DeletionConfirmations.migration("V0040_erasures"),
-        Migration(name: "V0080_fetched_media", sql: PackageResources.V0080_fetched_media_sql),
-        Migration(name: "V0081_delivery_parts", sql: PackageResources.V0081_delivery_parts_sql),
-        Migration(name: "V0082_presence", sql: PackageResources.V0082_presence_sql),
-        Migration(name: "V0083_change_kinds", sql: PackageResources.V0083_change_kinds_sql),
-        Migration(name: "V0084_official_communities", sql: PackageResources.V0084_official_communities_sql),
+        Migration(name: "V0001_create_social", sql: PackageResources.V0001_create_social_sql),
+        EventOutbox.migration("V0002_create_event_outbox"),
+        EventConsumer.migration("V0003_create_event_inbox"),
+        DeletionConfirmations.migration("V0004_create_unconfirmed_deletions"),
     ]
     package static let events: Set = [BroadcastLive.type, UserDeletionCompleted.type]
     package static let setAsideKinds: [SetAsideKind] = [

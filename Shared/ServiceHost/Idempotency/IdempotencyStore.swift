@@ -36,7 +36,7 @@ struct IdempotencyStore: Sendable {
     }
 
     static let migrations = [
-        Migration(name: "V0000_idempotency_keys", sql: PackageResources.V0000_idempotency_keys_sql)
+        Migration(name: "V0000_create_idempotency_keys", sql: PackageResources.idempotency_keys_sql)
     ]
 
     let db: any PostgresExecutor

@@ -40,7 +40,7 @@ package struct SetAside: Sendable {
         self.now = now
     }
 
-    static let migration = Migration(name: "V0060_set_aside_rows", sql: PackageResources.set_aside_rows_sql)
+    static let migration = Migration(name: "V0000_create_set_aside_rows", sql: PackageResources.set_aside_rows_sql)
 
     /// Counts an attempt for each row and schedules its retry or sets it aside.
     package func failed(_ rows: [FailedRow], of kind: SetAsideKind) async throws {

@@ -11,9 +11,10 @@ import Wire
 
 @testable import AuthServer
 
-/// How an account goes, and what is waited for until it is gone.
-@Suite struct AccountDeletionTests {
-    @Test func withPassword() async throws {
+/// Deletion of accounts: the credential that it needs, and the services that must confirm it.
+@Suite("Account deletion") struct AccountDeletionTests {
+    @Test("A user deletes the account with the password, which ends all sessions and frees the name")
+    func withPassword() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("ada", device: "phone-of-ada")
             let laptop = try await fixture.auth.signIn("ada")
@@ -21,21 +22,24 @@ import Wire
 
             let complete = try await fixture.delete(ada, password: Auth.password)
 
-            #expect(complete.status == 202 && complete.json["success"].bool == true)
+            #expect(complete.status == 202)
+            #expect(complete.json["success"].bool == true)
             for jwt in [ada.jwt, laptop.jwt] { #expect(try await fixture.auth.me(jwt).status == 403) }
             #expect(try await fixture.auth.login("ada").status == 401)
             #expect(try await fixture.auth.refresh(laptop.refreshToken).status == 401)
-            // The name is anybody's again, and whoever takes it is somebody else.
+            // The name is free again and belongs to a new account.
             #expect(try await fixture.auth.register("ada") != ada.userId)
         }
     }
 
-    @Test func afterRecentSignIn() async throws {
+    @Test("Deletion without a password needs a sign-in within the last five minutes")
+    func afterRecentSignIn() async throws {
         try await withAccountDeletion { fixture in
             let bo = try await fixture.auth.anonymous()
             fixture.clock.advance(seconds: 301)
             let late = try await fixture.delete(bo)
-            #expect(late.status == 403 && late.problem?.code == "recent_login_required")
+            #expect(late.status == 403)
+            #expect(late.problem?.code == "recent_login_required")
             #expect(try await fixture.auth.me(bo.jwt).status == 200)
 
             let ada = try await fixture.auth.signUp("ada")
@@ -44,8 +48,8 @@ import Wire
         }
     }
 
-    /// A refresh is no sign-in: whoever has stolen the token can make one.
-    @Test func refreshIsNotSignIn() async throws {
+    @Test("A token refresh does not count as a recent sign-in")
+    func refreshIsNotSignIn() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("ada")
             fixture.clock.advance(seconds: 301)
@@ -55,57 +59,65 @@ import Wire
         }
     }
 
-    @Test func wrongPassword() async throws {
+    @Test("Ten wrong passwords end in a 429, and a new sign-in can still delete the account")
+    func wrongPassword() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("ada")
             for _ in 0..<10 {
                 let complete = try await fixture.delete(ada, password: "none of the passwords")
-                #expect(complete.status == 403 && complete.problem?.code == "wrong_password")
+                #expect(complete.status == 403)
+                #expect(complete.problem?.code == "wrong_password")
                 #expect(complete.problem?.field == "password")
             }
             let refused = try await fixture.delete(ada, password: Auth.password)
             #expect(refused.status == 429)
-            // The owner signs in all the same, and by that may go.
+            // The owner can still sign in, and a recent sign-in is enough to delete.
             let again = try await fixture.auth.signIn("ada")
             #expect(try await fixture.delete(again).status == 202)
         }
     }
 
-    @Test func malformedBody() async throws {
+    @Test("A malformed password is a 400 and deletes nothing")
+    func malformedBody() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("ada")
             for (body, field) in [(#"{"password":""}"#, "password"), (#"{"password":7}"#, "password")] {
                 let complete = try await fixture.auth.service.send(.delete, "/auth/me", token: ada.jwt, body: body)
-                #expect(complete.status == 400 && complete.problem?.field == field, "\(complete.text)")
+                #expect(complete.status == 400, "\(complete.text)")
+                #expect(complete.problem?.field == field, "\(complete.text)")
             }
             let long = try await fixture.delete(ada, password: String(repeating: "x", count: 129))
-            #expect(long.status == 400 && long.problem?.code == "password_length")
+            #expect(long.status == 400)
+            #expect(long.problem?.code == "password_length")
             #expect(try await fixture.auth.me(ada.jwt).status == 200)
         }
     }
 
-    @Test func twoRounds() async throws {
+    @Test("Every service confirms the deletion twice, and then no trace of the account is left")
+    func twoRounds() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("adelheid", device: "phone-of-hers")
             #expect(try await fixture.delete(ada).status == 202)
             let first = try await fixture.deletion(1)
-            #expect(first.userId == ada.userId && first.deletionJob?.round == 1)
+            #expect(first.userId == ada.userId)
+            #expect(first.deletionJob?.round == 1)
             try await fixture.complete(first, by: "photos")
             try await fixture.complete(first, by: "push")
-            // Not before whatever was under way when he went is over.
+            // The second round waits for requests that were under way when the account was deleted.
             try await fixture.advance()
             #expect(try await fixture.pending().map(\.round) == [1])
             fixture.clock.advance(seconds: 60)
 
             let second = try await fixture.deletion(2)
 
-            #expect(second.userId == ada.userId && second.deletionJob?.id == first.deletionJob?.id)
+            #expect(second.userId == ada.userId)
+            #expect(second.deletionJob?.id == first.deletionJob?.id)
             #expect(second.deletionJob?.round == 2)
             try await fixture.complete(second, by: "photos")
             #expect(try await fixture.pending().map(\.pendingServices) == [["push"]])
             try await fixture.complete(second, by: "push")
             try await eventually { try await fixture.pending().isEmpty }
-            // What was told is struck off a moment after it was taken.
+            // The outbox deletes its row a moment after delivery.
             try await eventually {
                 try await LeftoverData.inTables(
                     containing: [ada.userId, "adelheid", "phone-of-hers"],
@@ -115,7 +127,8 @@ import Wire
         }
     }
 
-    @Test func repeatedCompletion() async throws {
+    @Test("A repeated or late confirmation does not count for the second round")
+    func repeatedCompletion() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("ada")
             _ = try await fixture.delete(ada)
@@ -131,13 +144,15 @@ import Wire
         }
     }
 
-    /// He may come back by the same name at once, and would be wiped by the second time.
-    @Test func applicationUserOneRound() async throws {
+    /// The user may return under the same id at once, and a second round would delete the new data.
+    @Test("A user of an application is deleted in one round")
+    func applicationUserOneRound() async throws {
         try await withAccountDeletion { fixture in
             let acme = try await fixture.auth.customer(by: try await fixture.auth.administrator().jwt)
             #expect(try await acme.asAdmin(.delete, "/applications/\(acme.id)/users/ada").status == 200)
             let deleted = try await fixture.deletion(1)
-            #expect(deleted.applicationId == acme.id && deleted.userId == "ada")
+            #expect(deleted.applicationId == acme.id)
+            #expect(deleted.userId == "ada")
             try await fixture.complete(deleted, by: "photos")
             try await fixture.complete(deleted, by: "push")
             try await eventually { try await fixture.pending().isEmpty }
@@ -145,16 +160,19 @@ import Wire
         }
     }
 
-    @Test func externalAccount() async throws {
+    @Test("A user of an application cannot delete an account")
+    func externalAccount() async throws {
         try await withAccountDeletion { fixture in
             let acme = try await fixture.auth.customer(by: try await fixture.auth.administrator().jwt)
             let session = try await acme.signIn("ada")
             let complete = try await acme.request(.delete, "/auth/me", session: session)
-            #expect(complete.status == 403 && complete.problem?.code == "external_account")
+            #expect(complete.status == 403)
+            #expect(complete.problem?.code == "external_account")
         }
     }
 
-    @Test func concurrentSignIns() async throws {
+    @Test("Sign-ins during a deletion leave no session, and there is one deletion job")
+    func concurrentSignIns() async throws {
         try await withAccountDeletion { fixture in
             let ada = try await fixture.auth.signUp("ada", device: "phone")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -172,7 +190,8 @@ import Wire
         }
     }
 
-    @Test func operatorOnly() async throws {
+    @Test("Only the operator lists pending deletions")
+    func operatorOnly() async throws {
         try await withAccountDeletion { fixture in
             let client = AuthClient(try fixture.auth.service.peerClient("photos", callee: "auth"))
             await #expect(throws: APIError.self) { try await client.deletions() }
@@ -180,7 +199,7 @@ import Wire
     }
 }
 
-/// Auth beside two services that hear who is deleted.
+/// Auth beside two services that receive the events of deleted users.
 private struct AccountDeletionFixture: Sendable {
     let auth: Auth
     let clock: TestClock
@@ -191,7 +210,7 @@ private struct AccountDeletionFixture: Sendable {
         return try await auth.service.send(.delete, "/auth/me", token: person.jwt, body: body)
     }
 
-    /// What photos was told in which place, once it was.
+    /// The event that photos received at this position, starting with 1, once it has arrived.
     func deletion(_ count: Int) async throws -> UserDeleted {
         try await photos.events(count)[count - 1].content()
     }
@@ -208,7 +227,7 @@ private struct AccountDeletionFixture: Sendable {
         try await AuthClient(try auth.service.peerClient("roost", callee: "auth")).deletions()
     }
 
-    /// What is done once a second, now.
+    /// Runs the periodic work now.
     func advance() async throws {
         try await DeletionJobs(
             database: auth.service.database.pool,

@@ -7,8 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct AccountTests {
-    @Test func show() async throws {
+@Suite("Accounts") struct AccountTests {
+    @Test("An account has these fields and no others")
+    func show() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let answer = try await auth.me(ada.jwt)
@@ -27,7 +28,8 @@ import Wire
         }
     }
 
-    @Test func fullName() async throws {
+    @Test("A user changes and removes the full name; unknown fields are ignored")
+    func fullName() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             func patch(_ body: String) async throws -> JSONValue {
@@ -43,7 +45,8 @@ import Wire
         }
     }
 
-    @Test func changeEvent() async throws {
+    @Test("Every change of a name publishes the current names")
+    func changeEvent() async throws {
         let photos = EventRecorder(callee: "photos")
         try await TestService.with(
             AuthService.self,
@@ -72,7 +75,8 @@ import Wire
         }
     }
 
-    @Test func username() async throws {
+    @Test("A user changes the username, and the old one becomes free")
+    func username() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             _ = try await auth.register("bo")
@@ -91,7 +95,8 @@ import Wire
         }
     }
 
-    @Test func anonymousAccount() async throws {
+    @Test("An anonymous user sets a full name, but no username")
+    func anonymousAccount() async throws {
         try await withAuth { auth in
             let guest = try await auth.anonymous()
             let named = try await auth.service.send(
@@ -110,7 +115,8 @@ import Wire
         }
     }
 
-    @Test func findByUsername() async throws {
+    @Test("Users are found by exact username, in the order of the request, with public fields only")
+    func findByUsername() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("Ada")
             let bo = try await auth.register("bo")
@@ -129,7 +135,8 @@ import Wire
         }
     }
 
-    @Test func lookupLimit() async throws {
+    @Test("A lookup has 1 to 100 valid names")
+    func lookupLimit() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             func find(_ names: [String]) async throws -> TestHTTPResponse {
@@ -145,10 +152,13 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        "GET /auth/me", "PATCH /auth/me", "GET /auth/users?username=ada", "POST /auth/logout", "GET /auth/sessions",
-        "DELETE /auth/sessions", "DELETE /auth/sessions/1",
-    ])
+    @Test(
+        "Routes of the account need a valid credential",
+        arguments: [
+            "GET /auth/me", "PATCH /auth/me", "GET /auth/users?username=ada", "POST /auth/logout", "GET /auth/sessions",
+            "DELETE /auth/sessions", "DELETE /auth/sessions/1",
+        ]
+    )
     func invalidCredential(_ route: String) async throws {
         let parts = route.split(separator: " ").map(String.init)
         let method = try #require(HTTPRequest.Method(parts[0]))

@@ -7,8 +7,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct AdministratorTests {
-    @Test func grantAndRevoke() async throws {
+@Suite("Administrators") struct AdministratorTests {
+    @Test("The right to administer is granted at the next token, and revoked at once")
+    func grantAndRevoke() async throws {
         try await withAuth(settings: ["APPLICATIONS_OPEN": "0"]) { auth in
             let ada = try await auth.signUp("Ada")
             let apply = { (jwt: String) in
@@ -17,7 +18,8 @@ import Wire
             #expect(try await apply(ada.jwt) == 403)
 
             let granted = try await auth.asOperator.grantAdministration(to: "ADA")
-            #expect(granted.userId == ada.userId && granted.username == "Ada")
+            #expect(granted.userId == ada.userId)
+            #expect(granted.username == "Ada")
             #expect(try await auth.asOperator.administrators().map(\.userId) == [ada.userId])
             #expect(try await apply(ada.jwt) == 403)
             let refreshed = try await auth.refresh(ada.refreshToken).decode(SignIn.self)
@@ -32,7 +34,8 @@ import Wire
         }
     }
 
-    @Test func unknownAccount() async throws {
+    @Test("Granting or revoking needs an existing account")
+    func unknownAccount() async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada")
             for (name, code) in [("bo", "account_not_found"), ("", "missing_field")] {
@@ -47,7 +50,8 @@ import Wire
         }
     }
 
-    @Test func operatorOnly() async throws {
+    @Test("Only the operator manages administrators")
+    func operatorOnly() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let other = AuthClient(try auth.service.peerClient("conversations", callee: "auth"))

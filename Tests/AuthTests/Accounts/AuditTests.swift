@@ -10,9 +10,10 @@ import Wire
 
 @testable import AuthServer
 
-/// What is noted of what happens to an account, and who is told of a sign-in on a new device.
-@Suite struct AuditTests {
-    @Test func signInsAndFailures() async throws {
+/// The security events of an account, and the event of a sign-in on a new device.
+@Suite("Security events") struct AuditTests {
+    @Test("Sign-ins and failed logins are recorded with address, client and device")
+    func signInsAndFailures() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada", device: "phone")
             let bo = try await auth.signUp("bo")
@@ -22,14 +23,17 @@ import Wire
             let events = try await auth.events(ada.jwt)
 
             #expect(events.map(\.kind) == ["login.failed", "login.succeeded"])
-            #expect(events[0].address == "192.0.2.7" && events[0].userAgent == "Guess/1")
-            #expect(events[1].deviceId == "phone" && events[1].sessionId != nil)
+            #expect(events[0].address == "192.0.2.7")
+            #expect(events[0].userAgent == "Guess/1")
+            #expect(events[1].deviceId == "phone")
+            #expect(events[1].sessionId != nil)
             #expect(try await auth.events(bo.jwt).map(\.kind) == ["login.succeeded"])
         }
     }
 
-    /// Known or not, a failed login runs the same statements: nobody tells the one from the other.
-    @Test func unknownAccount() async throws {
+    /// A failed login runs the same statements in both cases, so that timing does not reveal which names exist.
+    @Test("A failed login of an unknown account records nothing")
+    func unknownAccount() async throws {
         try await withAuth { auth in
             for name in ["nobody", "no@one.example"] { _ = try await auth.login(name, password: "wrong, of course") }
             let notes = try await auth.service.database.pool.one("SELECT count(*) AS notes FROM audit") {
@@ -39,7 +43,8 @@ import Wire
         }
     }
 
-    @Test func throttledFailure() async throws {
+    @Test("Failed logins beyond the limit are not all recorded")
+    func throttledFailure() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES": "2"]) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -51,7 +56,8 @@ import Wire
         }
     }
 
-    @Test func sessionEnds() async throws {
+    @Test("Logout and a reused refresh token are recorded")
+    func sessionEnds() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let laptop = try await auth.signIn("ada")
@@ -70,33 +76,39 @@ import Wire
         }
     }
 
-    @Test func pages() async throws {
+    @Test("Events come page by page, and a cursor is valid only for its user")
+    func pages() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             for _ in 0..<4 { _ = try await auth.signIn("ada") }
             let first = try await auth.service.send(.get, "/auth/audit?limit=2", token: ada.jwt)
             let next = try #require(first.json["next"].string)
-            // What happens meanwhile is before the first page, and moves nothing.
+            // A new event comes before the first page and moves nothing.
             _ = try await auth.signIn("ada")
             let rest = try await auth.service.send(.get, "/auth/audit?limit=3&cursor=\(next)", token: ada.jwt)
             let ids = (first.json["events"].array + rest.json["events"].array).compactMap { $0["id"].string }
-            #expect(Set(ids).count == 5 && rest.json["next"].string == nil)
+            #expect(Set(ids).count == 5)
+            #expect(rest.json["next"].string == nil)
 
             let bo = try await auth.signUp("bo")
             let foreign = try await auth.service.send(.get, "/auth/audit?cursor=\(next)", token: bo.jwt)
-            #expect(foreign.status == 400 && foreign.problem?.field == "cursor")
+            #expect(foreign.status == 400)
+            #expect(foreign.problem?.field == "cursor")
         }
     }
 
-    @Test func applicationUsers() async throws {
+    @Test("A user of an application cannot read security events")
+    func applicationUsers() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let answer = try await acme.request(.get, "/auth/audit", session: session)
-            #expect(answer.status == 403 && answer.problem?.code == "external_account")
+            #expect(answer.status == 403)
+            #expect(answer.problem?.code == "external_account")
         }
     }
 
-    @Test func retentionPeriod() async throws {
+    @Test("Events are deleted after a year")
+    func retentionPeriod() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             _ = try await auth.signUp("ada")
@@ -110,7 +122,8 @@ import Wire
         }
     }
 
-    @Test func newDeviceEvent() async throws {
+    @Test("A sign-in on a new device publishes an event, the first sign-in of an account does not")
+    func newDeviceEvent() async throws {
         let push = EventRecorder(callee: "push")
         try await TestService.with(
             AuthService.self,
@@ -118,23 +131,23 @@ import Wire
             peers: .with(["push": push.client])
         ) { service in
             let auth = Auth(service: service)
-            // The first of all, one that is known, one without an id twice from the same program.
+            // The first sign-in; a known device; twice a browser without a device id; an unknown device.
             let ada = try await auth.signUp("ada", device: "phone")
             _ = try await auth.signIn("ada", device: "phone")
             _ = try await auth.login("ada", userAgent: "Browser/1")
             _ = try await auth.login("ada", userAgent: "Browser/1")
             _ = try await auth.login("ada", device: "tablet", userAgent: "Browser/1")
 
-            let told = try await push.events(2).map { try $0.content(as: NewDeviceSignIn.self) }
+            let received = try await push.events(2).map { try $0.content(as: NewDeviceSignIn.self) }
 
-            #expect(told.map(\.deviceId) == [nil, "tablet"])
-            #expect(told.allSatisfy { $0.userId == ada.userId && $0.userAgent == "Browser/1" })
+            #expect(received.map(\.deviceId) == [nil, "tablet"])
+            #expect(received.allSatisfy { $0.userId == ada.userId && $0.userAgent == "Browser/1" })
         }
     }
 }
 
 extension Auth {
-    /// What was noted of somebody, the newest first.
+    /// The security events of the user with this token, newest first.
     func events(_ jwt: String) async throws -> [SecurityEvent] {
         let answer = try await service.send(.get, "/auth/audit", token: jwt)
         try #require(answer.status == 200, "\(answer.text)")

@@ -9,15 +9,17 @@ import Wire
 
 @testable import AuthServer
 
-/// The archive of everything that is kept of somebody, as a program that nobody here wrote reads it.
-@Suite struct ExportTests {
-    @Test func completeArchive() async throws {
+/// The archive of everything that the services store of a user, read with an independent unzip.
+@Suite("Export of user data") struct ExportTests {
+    @Test("The archive has the files of auth and of every service")
+    func completeArchive() async throws {
         let exportService = FakeExportService()
         try await withExports(of: exportService) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
             let answer = try await auth.export(ada)
 
-            #expect(answer.status == 200 && answer.headers[.contentType] == "application/zip")
+            #expect(answer.status == 200)
+            #expect(answer.headers[.contentType] == "application/zip")
             #expect(answer.headers[.cacheControl] == "no-store")
             let archive = try await Unzipped(answer.body)
             #expect(archive.problem == nil)
@@ -34,38 +36,43 @@ import Wire
                 [String: JSONValue].self,
                 from: try #require(files["account/account.json"])
             )
-            #expect(account["userId"]?.string == ada.userId && account["username"]?.string == "ada")
+            #expect(account["userId"]?.string == ada.userId)
+            #expect(account["username"]?.string == "ada")
             #expect(files["photos/pictures/1.jpg"] == FakeExportService.picture)
             #expect(
                 files["photos/profile.json"].map { String(decoding: $0, as: UTF8.self) } == #"{"of":"\#(ada.userId)"}"#
             )
-            // Taking everything along is something that one may want to know of.
+            // The user can see in the audit that the data was exported.
             let audit = String(decoding: try #require(files["account/audit.json"]), as: UTF8.self)
-            #expect(audit.contains("account.exported") && audit.contains("login.succeeded"))
+            #expect(audit.contains("account.exported"))
+            #expect(audit.contains("login.succeeded"))
         }
     }
 
-    /// No secret of anybody's is in it, nor what is made of one.
-    @Test func noSecrets() async throws {
+    @Test("The archive has no secrets and no hashes of them")
+    func noSecrets() async throws {
         try await withExports(of: FakeExportService()) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
             let archive = try await Unzipped(try await auth.export(ada).body)
-            #expect(archive.problem == nil && !archive.files.isEmpty)
+            #expect(archive.problem == nil)
+            #expect(!archive.files.isEmpty)
             let text = archive.files.values.map { String(decoding: $0, as: UTF8.self) }.joined()
             for secret in ["argon2", "password", ada.refreshToken, ada.jwt] { #expect(!text.contains(secret)) }
         }
     }
 
-    @Test func unavailableService() async throws {
+    @Test("An export fails while a service is unavailable, and releases its slot")
+    func unavailableService() async throws {
         try await withExports(of: FakeExportService(isBroken: true)) { auth in
             let ada = try await auth.signUp("ada")
             await #expect(throws: APIError.self) { try await auth.export(ada) }
-            // What was taken for it is given back.
+            // The second attempt fails in the same way, because the first one released its slot.
             await #expect(throws: APIError.self) { try await auth.export(ada) }
         }
     }
 
-    @Test func limits() throws {
+    @Test("A user runs one export at a time, and an instance a limited number")
+    func limits() throws {
         let exportLimit = ExportLimit(capacity: 2)
         func user(_ name: String) -> User.ID { User.ID(application: RoostApplication.id, user: name) }
         var ada: ExportLimit.Slot? = try exportLimit.take(user("ada"))
@@ -82,16 +89,18 @@ import Wire
         withExtendedLifetime(bo) {}
     }
 
-    @Test func applicationUsers() async throws {
+    @Test("A user of an application cannot export")
+    func applicationUsers() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let answer = try await acme.request(.get, "/auth/me/export", session: session)
-            #expect(answer.status == 403 && answer.problem?.code == "external_account")
+            #expect(answer.status == 403)
+            #expect(answer.problem?.code == "external_account")
         }
     }
 }
 
-/// A service that keeps something, as auth meets it.
+/// A service with two files of the user, with the framing of the export protocol.
 private struct FakeExportService: Transport {
     static let picture = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
 

@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct RegistrationTests {
-    @Test func registration() async throws {
+@Suite("Registration") struct RegistrationTests {
+    @Test("A registered user signs in with name and password")
+    func registration() async throws {
         try await withAuth { auth in
             let answer = try await auth.service.send(
                 .post,
@@ -17,7 +18,8 @@ import Wire
             #expect(answer.status == 200)
             #expect(answer.json["success"].bool == true)
             let userId = try #require(answer.json["userId"].string)
-            #expect(UUID(uuidString: userId) != nil && userId == userId.lowercased())
+            #expect(UUID(uuidString: userId) != nil)
+            #expect(userId == userId.lowercased())
 
             let signIn = try await auth.login("ada", password: "correct horse")
             #expect(signIn.status == 200)
@@ -32,7 +34,8 @@ import Wire
         }
     }
 
-    @Test func form() async throws {
+    @Test("A form registers like JSON, and its empty fields count as missing")
+    func form() async throws {
         try await withAuth { auth in
             let answer = try await auth.service.send(
                 .post,
@@ -50,7 +53,10 @@ import Wire
         }
     }
 
-    @Test(arguments: ["ADA", "ada", "Ａda", "a\u{200D}da"])
+    @Test(
+        "Names that differ only in case, width or invisible characters are the same",
+        arguments: ["ADA", "ada", "Ａda", "a\u{200D}da"]
+    )
     func usernameFolding(_ other: String) async throws {
         try await withAuth { auth in
             _ = try await auth.register("Ada")
@@ -66,7 +72,8 @@ import Wire
         }
     }
 
-    @Test func concurrentRegistrations() async throws {
+    @Test("Of concurrent registrations of one name, one succeeds")
+    func concurrentRegistrations() async throws {
         try await withAuth { auth in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for spelling in ["ada", "Ada", "ADA", "aDa", "adA", "aDA"] {
@@ -81,13 +88,14 @@ import Wire
         }
     }
 
-    @Test func emailWithoutUsername() async throws {
+    @Test("An unverified address can be registered again and signs no account in")
+    func emailWithoutUsername() async throws {
         try await withAuth { auth in
             let body = #"{"email": "Ada@Example.org", "password": "correct horse"}"#
             let first = try await auth.post("/auth/register", body)
             #expect(first.status == 200)
 
-            // Not verified, so it is nobody's: registering it again answers as always, and it signs nobody in.
+            // An unverified address is reserved for no account: the second registration gets the same response.
             let second = try await auth.post("/auth/register", body)
             #expect(second.status == 200)
             #expect(second.json["userId"] != first.json["userId"])
@@ -95,7 +103,8 @@ import Wire
         }
     }
 
-    @Test func verifiedEmailSignIn() async throws {
+    @Test("A verified address signs in beside the username, and is not found by lookup")
+    func verifiedEmailSignIn() async throws {
         try await withAuth { auth in
             let body = #"{"username": "ada", "email": "Ada@Example.org", "password": "correct horse battery staple"}"#
             let answer = try await auth.post("/auth/register", body)
@@ -110,7 +119,7 @@ import Wire
             )
 
             #expect(try await auth.login("ADA@example.ORG").json["userId"].string == userId.uuidString.lowercased())
-            // The name stays as good, and the address finds nobody.
+            // The username still signs in, and a lookup by address finds no user.
             let ada = try await auth.signIn("ada")
             let found = try await auth.service.send(.get, "/auth/users?username=ada@example.org", token: ada.jwt)
             #expect(found.json["users"].array.isEmpty)
@@ -118,7 +127,8 @@ import Wire
         }
     }
 
-    @Test func anonymousUpgrade() async throws {
+    @Test("An anonymous user who registers keeps id and session")
+    func anonymousUpgrade() async throws {
         try await withAuth { auth in
             let guest = try await auth.anonymous(device: "phone")
             #expect(try await auth.me(guest.jwt).json["isAnonymous"].bool == true)
@@ -140,7 +150,8 @@ import Wire
         }
     }
 
-    @Test func repeatedUpgrade() async throws {
+    @Test("A registered user's token cannot repeat the upgrade")
+    func repeatedUpgrade() async throws {
         try await withAuth { auth in
             for body in [
                 #"{"username": "ada", "password": "correct horse"}"#,
@@ -156,7 +167,8 @@ import Wire
         }
     }
 
-    @Test func concurrentUpgrades() async throws {
+    @Test("Of two concurrent upgrades of an anonymous user, one succeeds")
+    func concurrentUpgrades() async throws {
         try await withAuth { auth in
             let guest = try await auth.anonymous()
             async let first = auth.service.send(
@@ -177,7 +189,8 @@ import Wire
         }
     }
 
-    @Test func upgradeToTakenName() async throws {
+    @Test("An upgrade to a taken name changes nothing")
+    func upgradeToTakenName() async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada")
             let guest = try await auth.anonymous()
@@ -194,7 +207,8 @@ import Wire
         }
     }
 
-    @Test func invalidCredential() async throws {
+    @Test("Registration refuses an invalid credential, and login ignores it")
+    func invalidCredential() async throws {
         let ada = #"{"username": "ada", "password": "correct horse battery staple"}"#
         try await withAuth { auth in
             let bad = try await auth.post("/auth/register", ada, token: "nonsense")
@@ -208,7 +222,8 @@ import Wire
         }
     }
 
-    @Test func registerAnotherAccount() async throws {
+    @Test("A registered user's token registers a new, separate account")
+    func registerAnotherAccount() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let answer = try await auth.service.send(
@@ -223,7 +238,8 @@ import Wire
         }
     }
 
-    @Test func unknownFields() async throws {
+    @Test("A registration cannot set the fields that the server sets")
+    func unknownFields() async throws {
         try await withAuth { auth in
             let id = UUID().uuidString.lowercased()
             let answer = try await auth.service.send(
@@ -242,7 +258,8 @@ import Wire
         }
     }
 
-    @Test func passwordHash() async throws {
+    @Test("Passwords are stored as Argon2id hashes with 19 MiB and two passes")
+    func passwordHash() async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada")
             let hash = try await auth.service.database.pool.one("SELECT password_hash FROM accounts") {

@@ -10,7 +10,7 @@ import Wire
 
 @testable import AuthServer
 
-/// A customer: an application, the account server that signs for it, and the moves of its people.
+/// A customer: an application, the account server that signs for it, and the actions of its users.
 struct Customer: Sendable {
     let auth: Auth
     let id: String
@@ -35,12 +35,12 @@ struct Customer: Sendable {
         return try #require(answer.json["nonce"].string)
     }
 
-    /// What a good token has in its header.
+    /// The header of a valid token.
     var header: [String: JSONValue] {
         ["typ": "JWT", "alg": "RS256", "cty": "diuit-auth;v=1", "kid": .string(keyID)]
     }
 
-    /// What a good token says.
+    /// The claims of a valid token.
     func claims(_ user: String, nonce: String, lifetime: Double = 3_600, now: Date = Date()) -> [String: JSONValue] {
         [
             "iss": .string(id), "sub": .string(user), "nonce": .string(nonce),
@@ -54,7 +54,7 @@ struct Customer: Sendable {
         return parts.joined(separator: ".")
     }
 
-    /// A token, good but for what is told.
+    /// A signed token, valid unless an argument makes it invalid.
     func token(
         _ claims: [String: JSONValue],
         header: [String: JSONValue]? = nil,
@@ -80,7 +80,7 @@ struct Customer: Sendable {
         )
     }
 
-    /// Signs somebody in; returns the session's token.
+    /// Signs a user in and returns the session's token.
     func signIn(
         _ user: String,
         device: String = "phone",
@@ -105,7 +105,7 @@ struct Customer: Sendable {
         return try await (service ?? auth.service).send(method, path, headers: headers)
     }
 
-    /// The status that a session is let in with.
+    /// The status of a request with this session.
     func status(of session: String) async throws -> Int {
         try await request(.get, "/auth/sessions", session: session).status
     }
@@ -116,12 +116,12 @@ struct Customer: Sendable {
 }
 
 extension Auth {
-    /// What the operator's command says.
+    /// A client with the rights of the operator's command.
     var asOperator: AuthClient {
         get throws { AuthClient(try service.peerClient("roost", callee: "auth")) }
     }
 
-    /// Somebody who administers the suite.
+    /// Makes an account that administers the suite, and signs it in.
     func administrator(_ name: String = "root") async throws -> Person {
         _ = try await register(name)
         _ = try await asOperator.grantAdministration(to: name)

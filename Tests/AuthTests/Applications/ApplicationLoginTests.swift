@@ -7,8 +7,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct ApplicationLoginTests {
-    @Test func signIn() async throws {
+@Suite("Sign-in to applications") struct ApplicationLoginTests {
+    @Test("A token of the account server signs a user in")
+    func signIn() async throws {
         try await withCustomer { acme in
             let claims = acme.claims("ada@example.com", nonce: try await acme.nonce())
             let answer = try await acme.login(try acme.token(claims), device: "ada.device.0")
@@ -21,11 +22,13 @@ import Wire
             #expect(session.wholeMatch(of: /[A-Za-z0-9_-]{43}/) != nil)
             let sessions = try await acme.request(.get, "/auth/sessions", session: session).json["sessions"].array
             #expect(sessions.count == 1)
-            #expect(sessions[0]["deviceId"].string == "ada.device.0" && sessions[0]["current"].bool == true)
+            #expect(sessions[0]["deviceId"].string == "ada.device.0")
+            #expect(sessions[0]["current"].bool == true)
         }
     }
 
-    @Test func subjects() async throws {
+    @Test("A user id is any text of up to 255 characters and comes back unchanged")
+    func subjects() async throws {
         try await withCustomer { acme in
             let names = [
                 "1", "ada", "+49 30 1234", "é", "e\u{301}", "a/b?c#d", " ", "\u{1F469}\u{200D}\u{1F4BB}", "\u{1}",
@@ -40,8 +43,9 @@ import Wire
         }
     }
 
-    /// "é" in one scalar and in two are one to a String, and may be two people to a customer.
-    @Test func lookalikeSubjects() async throws {
+    /// The precomposed and the decomposed form of a letter are equal as String, but two users of a customer.
+    @Test("Ids that differ only in Unicode normalization are different users")
+    func lookalikeSubjects() async throws {
         try await withCustomer { acme in
             let one = try await acme.signIn("é")
             let other = try await acme.signIn("e\u{301}")
@@ -53,20 +57,24 @@ import Wire
         }
     }
 
-    @Test func singleUseNonce() async throws {
+    @Test("A nonce signs in once")
+    func singleUseNonce() async throws {
         try await withCustomer { acme in
             let nonce = try await acme.nonce()
             let token = try acme.token(acme.claims("ada", nonce: nonce))
             #expect(try await acme.login(token).status == 200)
 
             let again = try await acme.login(token)
-            #expect(again.status == 401 && again.problem?.code == "nonce_used")
+            #expect(again.status == 401)
+            #expect(again.problem?.code == "nonce_used")
             let forBo = try await acme.login(try acme.token(acme.claims("bo", nonce: nonce)))
-            #expect(forBo.status == 401 && forBo.problem?.code == "nonce_used")
+            #expect(forBo.status == 401)
+            #expect(forBo.problem?.code == "nonce_used")
         }
     }
 
-    @Test func concurrentLogins() async throws {
+    @Test("Of concurrent logins with one token at two instances, one succeeds")
+    func concurrentLogins() async throws {
         try await withTwoAuths { first, second in
             let acme = try await first.customer(by: try await first.administrator().jwt)
             for _ in 0..<5 {
@@ -86,8 +94,8 @@ import Wire
         }
     }
 
-    /// A login that fails for another reason leaves the nonce for the next try.
-    @Test func rejectedTokenKeepsNonce() async throws {
+    @Test("A login that fails for another reason does not use the nonce up")
+    func rejectedTokenKeepsNonce() async throws {
         try await withCustomer { acme in
             let nonce = try await acme.nonce()
             var claims = acme.claims("ada", nonce: nonce)
@@ -97,7 +105,8 @@ import Wire
         }
     }
 
-    @Test func nonceScope() async throws {
+    @Test("A nonce is valid for its application, for ten minutes")
+    func nonceScope() async throws {
         let clock = TestClock()
         try await withCustomer(clock: clock) { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
@@ -117,7 +126,8 @@ import Wire
         }
     }
 
-    @Test func applicationHeaders() async throws {
+    @Test("The application's id and key are required and must match")
+    func applicationHeaders() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let headers: [(HTTPFields, String)] = [
@@ -133,18 +143,21 @@ import Wire
             let body = json(["authToken": .string(token), "deviceId": "phone"])
             for (fields, code) in headers {
                 let nonce = try await acme.auth.service.send(.get, "/1/auth/nonce", headers: fields)
-                #expect(nonce.status == 403 && nonce.problem?.code == code)
+                #expect(nonce.status == 403)
+                #expect(nonce.problem?.code == code)
                 let login = try await acme.auth.service.send(.post, "/1/auth/login", body: body, headers: fields)
-                #expect(login.status == 403 && login.problem?.code == code)
+                #expect(login.status == 403)
+                #expect(login.problem?.code == code)
             }
-            // The token of one application is nothing to another.
+            // A token of one application is invalid for another.
             let elsewhere = try await acme.auth.service.send(.post, "/1/auth/login", body: body, headers: other.headers)
             #expect(elsewhere.status == 401)
             #expect(try await acme.login(token).status == 200)
         }
     }
 
-    @Test func invalidFields() async throws {
+    @Test("An invalid field is a 400 that names it")
+    func invalidFields() async throws {
         try await withCustomer { acme in
             let token = try acme.token(acme.claims("ada", nonce: try await acme.nonce()))
             let changes: [(String, JSONValue?, String)] = [
@@ -165,11 +178,13 @@ import Wire
                 body[name] = value
                 let answer = try await acme.auth.service
                     .send(.post, "/1/auth/login", body: json(body), headers: acme.headers)
-                #expect(answer.status == 400 && answer.problem?.code == code, "\(name): \(answer.text)")
+                #expect(answer.status == 400, "\(name): \(answer.text)")
+                #expect(answer.problem?.code == code, "\(name): \(answer.text)")
                 #expect(answer.problem?.field == name)
             }
             let lone = try await acme.login(token, more: ["pushToken": "t"])
-            #expect(lone.status == 400 && lone.problem?.field == "platform")
+            #expect(lone.status == 400)
+            #expect(lone.problem?.field == "platform")
             let other = json(["jwt": .string(token), "deviceId": "phone", "platform": .null, "pushToken": .null])
             #expect(
                 try await acme.auth.service.send(.post, "/1/auth/login", body: other, headers: acme.headers).status

@@ -38,13 +38,13 @@ import Wire
         }
     }
 
-    /// A caller, and whether it reaches the routes of Ada's application.
+    /// A caller, and whether it may use the routes of Ada's application.
     private struct Role: Sendable {
         var name: String
         var token: String?
         var session: String?
         var isAllowed = false
-        /// What the caller gets otherwise.
+        /// The status for a caller that may not.
         var status = 404
     }
 
@@ -99,7 +99,7 @@ import Wire
                     #expect(answer.status == role.status, "\(role.name) \(path)")
                 }
             }
-            // Nothing that was refused changed anything.
+            // The refused requests changed nothing.
             let session = try await acme.signIn("eve")
             #expect(try await acme.status(of: session) == 200)
             #expect(try await acme.asAdmin(.delete, "\(path)/keys/\(acme.keyID)").status == 200)
@@ -108,7 +108,7 @@ import Wire
         }
     }
 
-    @Test("A user needs a name to sign in again by, and an account here")
+    @Test("Only a registered user of the suite creates an application")
     func creators() async throws {
         try await withCustomer { acme in
             let anonymous = try await acme.auth.anonymous()
@@ -127,7 +127,7 @@ import Wire
         }
     }
 
-    @Test("APPLICATIONS_OPEN=0 leaves creating to administrators")
+    @Test("With APPLICATIONS_OPEN=0 only administrators create applications")
     func closed() async throws {
         try await withAuth(settings: ["APPLICATIONS_OPEN": "0"]) { auth in
             let ada = try await auth.signUp("ada")
@@ -156,7 +156,7 @@ import Wire
 
             #expect(try await acme.asAdmin(.delete, "/applications/\(acme.id)").status == 202)
             #expect(try await auth.post("/applications", #"{"name": "Tenth"}"#, token: ada.jwt).status == 200)
-            // Another user's limit is another one.
+            // Each user has a separate limit.
             let bo = try await auth.signUp("bo")
             #expect(try await auth.post("/applications", #"{"name": "First"}"#, token: bo.jwt).status == 200)
         }
@@ -180,7 +180,7 @@ import Wire
         }
     }
 
-    @Test("The keys are listed, newest first, and the oldest of 100 revoked ones is forgotten")
+    @Test("The keys are listed newest first, and of the revoked ones only the newest 100 are kept")
     func keys() async throws {
         try await withAuth { auth in
             let acme = try await auth.customer(by: try await auth.signUp("ada").jwt)
@@ -203,7 +203,7 @@ import Wire
         }
     }
 
-    @Test("The users who have signed in are found by the beginning of their ids, page by page")
+    @Test("Users who have signed in are found by the start of their ids, page by page")
     func users() async throws {
         try await withAuth { auth in
             let acme = try await auth.customer(by: try await auth.signUp("ada").jwt)
@@ -238,7 +238,7 @@ import Wire
         }
     }
 
-    @Test("A later sign-in is noted, and the first one stays")
+    @Test("A later sign-in updates the last sign-in and keeps the first")
     func signIns() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
@@ -254,7 +254,7 @@ import Wire
 }
 
 @Suite("Deletion of applications") struct ApplicationDeletionTests {
-    @Test("An account that owns applications stays until they are deleted")
+    @Test("An account that owns applications cannot be deleted")
     func owners() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
@@ -271,7 +271,7 @@ import Wire
         }
     }
 
-    @Test("Sign-in and all sessions of a deleted application end at once, those of another go on")
+    @Test("Deleting an application ends its sign-in and its sessions at once, but not those of another")
     func sessions() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
@@ -294,14 +294,14 @@ import Wire
             #expect(try await acme.asAdmin(.post, "/applications/\(acme.id)/keys").status == 404)
             let listed = try await acme.asAdmin(.get, "/applications").json["applications"].array
             #expect(listed.map { $0["applicationId"].string } == [other.id])
-            // Nothing of it stays, and the route answers so.
+            // No data of the application is left, and the route reports it as gone.
             try await eventually { try await acme.asAdmin(.delete, "/applications/\(acme.id)").status == 404 }
             let traces = try await LeftoverData.inTables(containing: [acme.id], auth.service.database.pool)
             #expect(traces == [])
         }
     }
 
-    @Test("The application goes once every service has answered twice, and a restart continues the deletion")
+    @Test("An application is deleted once every service has confirmed twice, also across a restart")
     func services() async throws {
         let (clock, photos, push) = (TestClock(), EventRecorder(callee: "photos"), EventRecorder(callee: "push"))
         let settings = [
@@ -320,7 +320,7 @@ import Wire
             let path = "/applications/\(acme.id)"
 
             #expect(try await acme.asAdmin(.delete, path).status == 202)
-            // Repeated, it begins no second deletion.
+            // A repeated request starts no second deletion.
             #expect(try await acme.asAdmin(.delete, path).status == 202)
 
             let first: ApplicationDeleted = try await photos.events(1)[0].content()
@@ -335,7 +335,7 @@ import Wire
             try await Self.answer(second.deletionJob, by: "photos", to: service, clock)
             #expect(try await acme.asAdmin(.delete, path).status == 202)
 
-            // Another instance of the service goes on where this one is.
+            // A new instance of the service continues the deletion.
             try await TestService.with(
                 AuthService.self,
                 over: service.database,

@@ -11,8 +11,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct ApplicationSessionTests {
-    @Test func lifetime() async throws {
+@Suite("Sessions of applications") struct ApplicationSessionTests {
+    @Test("A session lives as long as its token says, however long it is idle")
+    func lifetime() async throws {
         let clock = TestClock()
         try await withCustomer(settings: ["SESSION_IDLE_DAYS": "1"], clock: clock) { acme in
             let brief = try await acme.signIn("ada", device: "phone", lifetime: 60, now: clock.now)
@@ -22,7 +23,7 @@ import Wire
             #expect(last.status == 200, "\(last.text)")
             clock.advance(seconds: 1)
             #expect(try await acme.status(of: brief) == 403)
-            // Not refreshed for longer than other sessions live without it.
+            // Idle for longer than other sessions may be.
             clock.advance(seconds: 399 * 86_400)
             let listed = try await acme.request(.get, "/auth/sessions", session: endless)
             #expect(listed.status == 200)
@@ -30,7 +31,8 @@ import Wire
         }
     }
 
-    @Test func sameDevice() async throws {
+    @Test("A sign-in on a device ends that user's earlier session there")
+    func sameDevice() async throws {
         try await withCustomer { acme in
             let first = try await acme.signIn("ada", device: "phone")
             let laptop = try await acme.signIn("ada", device: "laptop")
@@ -47,18 +49,21 @@ import Wire
         }
     }
 
-    @Test func concurrentLogins() async throws {
+    @Test("Of concurrent sign-ins on one device, one session stays")
+    func concurrentLogins() async throws {
         try await withCustomer { acme in
             let sessions = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { try await acme.signIn("ada", device: "phone") } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             let living = try await sessions.asyncFilter { try await acme.status(of: $0) == 200 }
-            #expect(sessions.count == 10 && living.count == 1)
+            #expect(sessions.count == 10)
+            #expect(living.count == 1)
         }
     }
 
-    @Test func logout() async throws {
+    @Test("A user ends one session, all others, or the current one")
+    func logout() async throws {
         try await withCustomer { acme in
             let phone = try await acme.signIn("ada", device: "phone")
             let laptop = try await acme.signIn("ada", device: "laptop")
@@ -96,8 +101,8 @@ import Wire
         }
     }
 
-    /// Whoever reads the whole database has no session by it.
-    @Test func storedAsHash() async throws {
+    @Test("The database has no session token, only its hash")
+    func storedAsHash() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada")
             let rows = try await acme.auth.service.database.pool.all("SELECT sessions::text AS text FROM sessions") {
@@ -108,7 +113,8 @@ import Wire
         }
     }
 
-    @Test func sameUserID() async throws {
+    @Test("The same user id in two applications is two users")
+    func sameUserID() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let one = try await acme.signIn("ada", device: "phone")
@@ -125,20 +131,23 @@ import Wire
         }
     }
 
-    @Test func noAccountRoutes() async throws {
+    @Test("A session of an application reaches no account, not even one with the same id")
+    func noAccountRoutes() async throws {
         try await withCustomer { acme in
             let root = try await acme.auth.signIn("root")
             let session = try await acme.signIn(root.userId)
             #expect(try await acme.request(.get, "/auth/me", session: session).status == 403)
             let found = try await acme.request(.get, "/auth/users?username=root", session: session)
-            #expect(found.status == 200 && found.json["users"].array.isEmpty)
+            #expect(found.status == 200)
+            #expect(found.json["users"].array.isEmpty)
             #expect(try await acme.request(.get, "/applications", session: session).status == 403)
             #expect(try await acme.request(.delete, "/auth/sessions", session: session).status == 200)
             #expect(try await acme.auth.me(root.jwt).status == 200)
         }
     }
 
-    @Test func lookupByHash() async throws {
+    @Test("A service looks sessions up by the hash of their token, at most 100 at once")
+    func lookupByHash() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada", device: "phone")
             let source = HTTPCredentialSource(auth: try acme.auth.service.peerClient("gateway", callee: "auth"))
@@ -147,8 +156,10 @@ import Wire
             let found = try await source.sessions(of: [hash, session, "", "x", hash])
 
             #expect(found.count == 1)
-            #expect(found.first?.userId == "ada" && found.first?.applicationId == acme.id)
-            #expect(found.first?.deviceId == "phone" && found.first?.tokenHash == hash)
+            #expect(found.first?.userId == "ada")
+            #expect(found.first?.applicationId == acme.id)
+            #expect(found.first?.deviceId == "phone")
+            #expect(found.first?.tokenHash == hash)
             _ = try await acme.request(.post, "/auth/logout", session: session)
             #expect(try await source.sessions(of: [hash]).isEmpty)
             await #expect(throws: APIError.self) { try await source.sessions(of: Array(repeating: hash, count: 101)) }
@@ -172,7 +183,8 @@ import Wire
         }
     }
 
-    @Test func events() async throws {
+    @Test("Device registrations, session ends and user deletions are published in order")
+    func events() async throws {
         let push = EventRecorder(callee: "push")
         let peers = PeerServices.with(["push": push.client])
         let settings = [
@@ -195,18 +207,21 @@ import Wire
             let registered = try [0, 2].map { try events[$0].content(as: DeviceRegistered.self) }
             let ended = try [1, 3, 4].map { try events[$0].content(as: SessionEnded.self) }
             #expect(registered[0].sessionId == ended[0].sessionId)
-            #expect(registered[0].pushToken == "<abc 123>" && registered[0].platform == "ios_sandbox")
+            #expect(registered[0].pushToken == "<abc 123>")
+            #expect(registered[0].platform == "ios_sandbox")
             #expect(registered.allSatisfy { $0.applicationId == acme.id && $0.userId == "ada" })
             #expect(registered.map(\.deviceId) == ["phone", "phone"])
             #expect(Set(ended.map(\.deviceId)) == ["phone", "laptop"])
             #expect(ended.allSatisfy { $0.reason == .ended })
             let deleted = try events[5].content(as: UserDeleted.self)
-            #expect(deleted.user == User.ID(application: acme.id, user: "ada") && deleted.deletionJob?.round == 1)
+            #expect(deleted.user == User.ID(application: acme.id, user: "ada"))
+            #expect(deleted.deletionJob?.round == 1)
             #expect(try await acme.status(of: second) == 403)
         }
     }
 
-    @Test func expiryEvent() async throws {
+    @Test("A session that expires publishes its end")
+    func expiryEvent() async throws {
         let push = EventRecorder(callee: "push")
         let clock = TestClock()
         let settings = ["TOKEN_ENCRYPTION_KEY": Auth.key, "EVENT_SUBSCRIBERS": "session.ended=push"]
@@ -221,7 +236,7 @@ import Wire
             _ = try await acme.signIn("ada", device: "phone", lifetime: 60, now: clock.now)
             clock.advance(seconds: 61)
 
-            // One that starts tidies up first.
+            // An instance runs the retention when it starts.
             try await TestService.with(
                 AuthService.self,
                 over: service.database,
@@ -230,7 +245,9 @@ import Wire
                 now: { clock.now }
             ) { _ in
                 let ended = try await push.events(1)[0].content(as: SessionEnded.self)
-                #expect(ended.userId == "ada" && ended.deviceId == "phone" && ended.reason == .expired)
+                #expect(ended.userId == "ada")
+                #expect(ended.deviceId == "phone")
+                #expect(ended.reason == .expired)
             }
         }
     }

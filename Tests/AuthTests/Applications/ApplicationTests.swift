@@ -9,8 +9,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct ApplicationTests {
-    @Test func create() async throws {
+@Suite("Applications") struct ApplicationTests {
+    @Test("A new application has an id, an application key and an RSA key")
+    func create() async throws {
         try await withCustomer { acme in
             #expect(acme.key.keySizeInBits == 2_048)
             #expect(acme.id.wholeMatch(of: /[0-9a-f]{24}/) != nil)
@@ -20,14 +21,15 @@ import Wire
             let listed = try await acme.asAdmin(.get, "/applications").decode(Page<CustomerApplication>.self).items
             let shown = try #require(listed.first)
             #expect(listed.count == 1)
-            #expect(shown.name == "Acme" && shown.applicationId == acme.id)
+            #expect(shown.name == "Acme")
+            #expect(shown.applicationId == acme.id)
             #expect(shown.applicationKey == acme.applicationKey)
             #expect(shown.keys.map(\.encryptionKeyId) == [acme.keyID])
         }
     }
 
-    /// Whoever reads all of the database finds no key that an account server signs with.
-    @Test func publicKeyOnly() async throws {
+    @Test("Only the public half of an application's key is stored and shown")
+    func publicKeyOnly() async throws {
         try await withCustomer { acme in
             let kept = try await acme.auth.service.database.pool.one(
                 "SELECT public_key FROM application_keys",
@@ -39,7 +41,8 @@ import Wire
         }
     }
 
-    @Test func missingName() async throws {
+    @Test("An application needs a valid name")
+    func missingName() async throws {
         try await withAuth { auth in
             let admin = try await auth.administrator().jwt
             for (body, code) in [
@@ -49,12 +52,14 @@ import Wire
             ] {
                 let answer = try await auth.post("/applications", body, token: admin)
                 #expect(answer.status == 400, "\(body)")
-                #expect(answer.problem?.code == code && answer.problem?.field == "name", "\(body)")
+                #expect(answer.problem?.code == code, "\(body)")
+                #expect(answer.problem?.field == "name", "\(body)")
             }
         }
     }
 
-    @Test func pages() async throws {
+    @Test("Applications are listed page by page, each once")
+    func pages() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let admin = try await auth.administrator().jwt
@@ -70,13 +75,15 @@ import Wire
                 guard let next = page.next else { break }
                 path = "/applications?limit=2&cursor=\(next)"
             }
-            #expect(names.count == 5 && Set(names).count == 5)
+            #expect(names.count == 5)
+            #expect(Set(names).count == 5)
             #expect(names.last == "0")
             #expect(try await auth.service.send(.get, "/applications?cursor=x", token: admin).status == 400)
         }
     }
 
-    @Test func keyRotation() async throws {
+    @Test("Revoking a key ends the sessions that it signed in, and a new key signs in before that")
+    func keyRotation() async throws {
         try await withCustomer { acme in
             let before = try await acme.signIn("ada", device: "old")
             let answer = try await acme.asAdmin(.post, "/applications/\(acme.id)/keys")
@@ -99,18 +106,20 @@ import Wire
             #expect(try await acme.status(of: before) == 403)
             #expect(try await acme.status(of: after) == 200)
             let refused = try await acme.login(acme.token(acme.claims("ada", nonce: acme.nonce())))
-            #expect(refused.status == 401 && refused.problem?.code == "revoked_key")
+            #expect(refused.status == 401)
+            #expect(refused.problem?.code == "revoked_key")
             _ = try await renewed.signIn("ada")
             let keys = try await acme.asAdmin(.get, "/applications").json["applications"][0]["keys"].array
             #expect(keys.map { $0["encryptionKeyId"].string } == [made.encryptionKeyId, acme.keyID])
             #expect(keys.map { $0["revokedAt"] == .null } == [true, false])
-            // Once more changes nothing.
+            // A repeated request changes nothing.
             #expect(try await acme.asAdmin(.delete, path).status == 200)
             #expect(try await acme.asAdmin(.get, "/applications").json["applications"][0]["keys"].array == keys)
         }
     }
 
-    @Test func notFound() async throws {
+    @Test("Unknown applications, keys and users are a 404")
+    func notFound() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             for (method, path) in [
@@ -128,7 +137,8 @@ import Wire
         }
     }
 
-    @Test func keyLimit() async throws {
+    @Test("Concurrent requests cannot exceed the limit of keys, and revoking one makes room")
+    func keyLimit() async throws {
         try await withCustomer { acme in
             let path = "/applications/\(acme.id)/keys"
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -150,7 +160,8 @@ import Wire
         }
     }
 
-    @Test func deletedUser() async throws {
+    @Test("Deleting a user ends the user's sessions only, and the user may sign in again")
+    func deletedUser() async throws {
         try await withCustomer { acme in
             let name = "ada/1 @π\n"
             let path = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

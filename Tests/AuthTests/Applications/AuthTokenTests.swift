@@ -10,9 +10,10 @@ import Wire
 
 @testable import AuthServer
 
-/// What an account server signs, and what is refused of it.
-@Suite struct AuthTokenTests {
-    @Test func invalidHeaders() async throws {
+/// The checks of the tokens that an account server signs.
+@Suite("Tokens of account servers") struct AuthTokenTests {
+    @Test("A token with an invalid header is refused with a specific code")
+    func invalidHeaders() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let changes: [(String, JSONValue?, String)] = [
@@ -33,7 +34,8 @@ import Wire
                 header[name] = value
                 let token = try acme.token(acme.claims("ada", nonce: try await acme.nonce()), header: header)
                 let answer = try await acme.login(token)
-                #expect(answer.status == 401 && answer.problem?.code == code, "\(name) \(String(describing: value))")
+                #expect(answer.status == 401, "\(name) \(String(describing: value))")
+                #expect(answer.problem?.code == code, "\(name) \(String(describing: value))")
             }
             for typ: JSONValue? in [nil, "jwt"] {
                 var header = acme.header
@@ -44,7 +46,8 @@ import Wire
         }
     }
 
-    @Test func signatures() async throws {
+    @Test("A token without a valid RS256 signature of the application's key is refused")
+    func signatures() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let claims = acme.claims("ada", nonce: try await acme.nonce())
@@ -85,7 +88,8 @@ import Wire
         }
     }
 
-    @Test func invalidClaims() async throws {
+    @Test("A token with invalid claims is refused with a specific code")
+    func invalidClaims() async throws {
         try await withCustomer { acme in
             let other = try await acme.auth.customer("Other", by: acme.admin)
             let now = Date().timeIntervalSince1970
@@ -112,21 +116,21 @@ import Wire
                 var claims = acme.claims("ada", nonce: try await acme.nonce())
                 claims[name] = value
                 let answer = try await acme.login(try acme.token(claims))
-                #expect(
-                    answer.status == 401 && answer.problem?.code == code,
-                    "\(name) \(String(describing: value)): \(answer.problem?.code ?? "")"
-                )
+                #expect(answer.status == 401, "\(name) \(String(describing: value))")
+                #expect(answer.problem?.code == code, "\(name) \(String(describing: value))")
             }
             let header = try acme.input(acme.header, [:]).split(separator: ".")[0]
             let list = "\(header).\(Base64URL.encode(Data("[]".utf8)))"
             let signature = try acme.key
                 .signature(for: SHA256.hash(data: Data(list.utf8)), padding: .insecurePKCS1v1_5)
             let answer = try await acme.login("\(list).\(Base64URL.encode(signature.rawRepresentation))")
-            #expect(answer.status == 401 && answer.problem?.code == "malformed_claims")
+            #expect(answer.status == 401)
+            #expect(answer.problem?.code == "malformed_claims")
         }
     }
 
-    @Test func timeFormats() async throws {
+    @Test("Times are ISO 8601 in every common form, or seconds since 1970")
+    func timeFormats() async throws {
         try await withCustomer { acme in
             let begin = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
             let end = begin.addingTimeInterval(3_600)

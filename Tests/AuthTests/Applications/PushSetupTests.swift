@@ -12,11 +12,11 @@ import Wire
 
 @testable import AuthServer
 
-/// An application's own credentials at the push services.
-@Suite struct PushSetupTests {
+/// An application's own credentials for the push providers.
+@Suite("Push setup of applications") struct PushSetupTests {
     private static let appleKey = P256.Signing.PrivateKey()
     private static let browserKey = P256.Signing.PrivateKey()
-    /// Made once: it takes a while.
+    /// Made once, because generating it is slow.
     private static let googleKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
     private static var apns: JSONValue {
@@ -54,7 +54,8 @@ import Wire
         try await AuthClient(acme.auth.service.peerClient(caller, callee: "auth")).pushCredentials(of: acme.id)
     }
 
-    @Test func credentialsForPush() async throws {
+    @Test("Push receives the credentials, and the customer sees no secret of them again")
+    func credentialsForPush() async throws {
         try await withCustomer { acme in
             let empty = try await acme.asAdmin(.get, "/applications/\(acme.id)/push")
             #expect(empty.json == .object(["apns": .null, "fcm": .null, "vapid": .null]))
@@ -68,21 +69,25 @@ import Wire
             #expect(shown.vapid?.publicKey == Base64URL.encode(Self.browserKey.publicKey.x963Representation))
             let secret = Base64URL.encode(Self.browserKey.rawRepresentation)
             for text in [answer.text, try await acme.asAdmin(.get, "/applications/\(acme.id)/push").text] {
-                #expect(!text.contains("PRIVATE") && !text.contains(secret))
+                #expect(!text.contains("PRIVATE"))
+                #expect(!text.contains(secret))
             }
 
-            let told = try await Self.credentials(of: acme)
-            #expect(told.apns?.key == Self.appleKey.pemRepresentation && told.apns?.topic == "com.example.app")
-            #expect(told.vapid?.privateKey == Base64URL.encode(Self.browserKey.rawRepresentation))
-            let account = try WireJSON.decode(JSONValue.self, from: Data((told.fcm?.serviceAccount ?? "").utf8))
-            #expect(account["project_id"] == "acme-42" && account["private_key_id"] == "0123abcd")
+            let received = try await Self.credentials(of: acme)
+            #expect(received.apns?.key == Self.appleKey.pemRepresentation)
+            #expect(received.apns?.topic == "com.example.app")
+            #expect(received.vapid?.privateKey == Base64URL.encode(Self.browserKey.rawRepresentation))
+            let account = try WireJSON.decode(JSONValue.self, from: Data((received.fcm?.serviceAccount ?? "").utf8))
+            #expect(account["project_id"] == "acme-42")
+            #expect(account["private_key_id"] == "0123abcd")
             #expect(account["private_key"] == .string(try Self.googleKey.get().pkcs8PEMRepresentation))
-            // Where a token is fetched is not the customer's to say.
+            // The customer cannot choose where a token is requested.
             #expect(account["token_uri"] == .null)
         }
     }
 
-    @Test func pushOnly() async throws {
+    @Test("Only push receives the credentials")
+    func pushOnly() async throws {
         try await withCustomer { acme in
             _ = try await Self.put(try Self.all(), to: acme)
             for caller in ["conversations", "gateway", "roost"] {
@@ -96,18 +101,21 @@ import Wire
         }
     }
 
-    @Test func partialUpdate() async throws {
+    @Test("An update changes only the providers that it names")
+    func partialUpdate() async throws {
         try await withCustomer { acme in
             _ = try await Self.put(try Self.all(), to: acme)
             let before = try await Self.credentials(of: acme)
 
             let changed = try await Self.put(json(["apns": .null]), to: acme).decode(PushSetup.self)
 
-            #expect(changed.apns == nil && changed.fcm != nil && changed.vapid != nil)
+            #expect(changed.apns == nil)
+            #expect(changed.fcm != nil)
+            #expect(changed.vapid != nil)
             var expected = before
             expected.apns = nil
             #expect(try await Self.credentials(of: acme) == expected)
-            // A key file may come as its text, a VAPID key as PEM.
+            // A key file is accepted as text, and a VAPID key as PEM.
             let account = JSONValue.string(json(try Self.account))
             let vapid: [String: JSONValue] = [
                 "privateKey": .string(Self.browserKey.pemRepresentation), "subject": "https://example.com/contact",
@@ -115,12 +123,14 @@ import Wire
             let body = json(["fcm": .object(["serviceAccount": account]), "vapid": .object(vapid)])
             #expect(try await Self.put(body, to: acme).status == 200)
             let after = try await Self.credentials(of: acme)
-            #expect(after.fcm == before.fcm && after.vapid?.privateKey == before.vapid?.privateKey)
+            #expect(after.fcm == before.fcm)
+            #expect(after.vapid?.privateKey == before.vapid?.privateKey)
             #expect(after.vapid?.subject == "https://example.com/contact")
         }
     }
 
-    @Test func invalidCredentials() async throws {
+    @Test("An invalid credential is a 400 that names its field, and nothing is stored")
+    func invalidCredentials() async throws {
         let weak = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1_024)).pkcs8PEMRepresentation
         func apns(_ name: String, _ value: JSONValue?) -> String {
             guard case .object(var fields) = Self.apns else { return "" }
@@ -163,10 +173,11 @@ import Wire
         try await withCustomer { acme in
             for (body, field) in flaws {
                 let answer = try await Self.put(body, to: acme)
-                #expect(answer.status == 400 && answer.problem?.field == field, "\(field): \(answer.text)")
+                #expect(answer.status == 400, "\(field): \(answer.text)")
+                #expect(answer.problem?.field == field, "\(field): \(answer.text)")
                 #expect(!answer.text.contains("PRIVATE"))
             }
-            // A good one beside a bad one is not taken either.
+            // A valid credential beside an invalid one is not stored either.
             let half = json(["vapid": Self.vapid, "apns": .object(["key": "nonsense"])])
             #expect(try await Self.put(half, to: acme).status == 400)
             #expect(try await Self.credentials(of: acme) == PushCredentials())
@@ -174,7 +185,8 @@ import Wire
         }
     }
 
-    @Test func encryptedAtRest() async throws {
+    @Test("Credentials are encrypted and bound to their application")
+    func encryptedAtRest() async throws {
         try await withCustomer { acme in
             let globex = try await acme.auth.customer("Globex", by: acme.admin)
             _ = try await Self.put(try Self.all(), to: acme)
@@ -193,7 +205,8 @@ import Wire
         }
     }
 
-    @Test func reencryption() async throws {
+    @Test("Re-encryption makes credentials readable with the new key alone")
+    func reencryption() async throws {
         let (old, new) = (Data(repeating: 8, count: 32).base64EncodedString(), Auth.key)
         try await withCustomer(settings: ["TOKEN_ENCRYPTION_KEY": old]) { acme in
             _ = try await Self.put(try Self.all(), to: acme)

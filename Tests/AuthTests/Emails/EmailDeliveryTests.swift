@@ -9,14 +9,14 @@ import Wire
 
 @testable import AuthServer
 
-/// How mails get out, and what becomes of those that do not.
-@Suite(.timeLimit(.minutes(5))) struct EmailDeliveryTests {
-    /// How often the mail that waits was tried; nil where none does.
+/// Delivery of mails, and mails that cannot be delivered.
+@Suite("Mail delivery", .timeLimit(.minutes(5))) struct EmailDeliveryTests {
+    /// The number of attempts of the waiting mail; nil if none waits.
     private func attempts(_ fixture: EmailFixture) async throws -> Int? {
         try await fixture.auth.service.database.pool.first("SELECT attempts FROM emails") { try $0.int("attempts") }
     }
 
-    /// Whether the mail that waits was tried, and is no longer anybody's to try.
+    /// Whether the waiting mail has failed once and its lease has been released.
     private func isPutOff(_ fixture: EmailFixture) async throws -> Bool {
         let soon = fixture.clock.now.addingTimeInterval(EmailSender.lease - 1)
         return try await fixture.auth.service.database.pool.first(
@@ -24,14 +24,15 @@ import Wire
         ) { _ in true } ?? false
     }
 
-    @Test func retry() async throws {
+    @Test("A mail that failed temporarily is sent again and delays no other")
+    func retry() async throws {
         try await withMail { fixture in
             try fixture.sandbox.script.add(
                 ScriptRule(service: .smtp, token: "ada@example.org", status: 451, reason: "4.7.1 later", times: 1)
             )
             try await fixture.register("ada", "ada@example.org")
             try await eventually(within: .seconds(30), "put off") { try await isPutOff(fixture) }
-            // Whoever comes after it is not held up.
+            // A later mail is not delayed.
             try await fixture.register("bo", "bo@example.org")
             _ = try await fixture.mails(to: "bo@example.org")
             #expect(fixture.sandbox.mailbox.mails(to: "ada@example.org").isEmpty)
@@ -42,7 +43,8 @@ import Wire
         }
     }
 
-    @Test func permanentFailure() async throws {
+    @Test("A mail that the server refuses permanently is dropped")
+    func permanentFailure() async throws {
         try await withMail { fixture in
             try await fixture.register("ada", "nobody@example.org")
             try await fixture.drainOutbox()
@@ -50,7 +52,8 @@ import Wire
         }
     }
 
-    @Test func lostResponse() async throws {
+    @Test("A mail whose response was lost is sent again, and both links work")
+    func lostResponse() async throws {
         try await withMail { fixture in
             try fixture.sandbox.script.add(
                 ScriptRule(service: .smtp, token: "ada@example.org", behaviour: .reset, times: 1, accepts: true)
@@ -62,13 +65,14 @@ import Wire
 
             let mails = try await fixture.mails(to: "ada@example.org", count: 2)
             #expect(mails.map(\.copies) == [1, 2])
-            // Either link does.
+            // Either link works.
             let token = try #require(mails.first?.links.first?.components(separatedBy: "#token=").last)
             #expect(try await fixture.auth.post("/auth/email/verify", json(["token": .string(token)])).status == 200)
         }
     }
 
-    @Test func expiredEmail() async throws {
+    @Test("A mail that is too old is dropped")
+    func expiredEmail() async throws {
         try await withMail { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .smtp, status: 451, reason: "4.3.2 full"))
             try await fixture.register("ada", "ada@example.org")
@@ -80,7 +84,8 @@ import Wire
         }
     }
 
-    @Test func deletedAccount() async throws {
+    @Test("A deleted account's mail is not sent")
+    func deletedAccount() async throws {
         try await withMail { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .smtp, status: 451, reason: "4.3.2 full"))
             try await fixture.register("ada", "ada@example.org")
@@ -90,8 +95,8 @@ import Wire
         }
     }
 
-    /// Two instances over one database: each mail is sent by one of them.
-    @Test func twoInstances() async throws {
+    @Test("Two instances send each mail once")
+    func twoInstances() async throws {
         try await Sandbox.run(.small()) { sandbox in
             let credentials = try sandbox.credentials()
             let settings = [
@@ -104,7 +109,7 @@ import Wire
                     try await auth.register("user\(number)", email: "user\(number)@example.org")
                 }
                 try await eventually(within: .seconds(60), "all sent") { sandbox.mailbox.mails().count >= 12 }
-                // What is sent twice has come twice by then.
+                // A mail that is sent twice has arrived twice by the time the outbox is empty.
                 try await first.drainEmailOutbox()
                 #expect(sandbox.mailbox.mails().map(\.copies).max() == 1)
                 #expect(Set(sandbox.mailbox.mails().map(\.receiver)).count == 12)

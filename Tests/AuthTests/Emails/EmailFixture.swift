@@ -9,13 +9,13 @@ import Wire
 
 @testable import AuthServer
 
-/// Auth beside a mail server that keeps what it takes, and the moves of those who read it.
+/// Auth beside a mail server that keeps all mails, and the actions of the receivers.
 struct EmailFixture: Sendable {
     let auth: Auth
     let sandbox: Sandbox
     let clock: TestClock
 
-    /// The mails to somebody, once there are so many.
+    /// The mails to an address, once at least `count` have arrived.
     func mails(to receiver: String, count: Int = 1) async throws -> [ReceivedEmail] {
         try await eventually(within: .seconds(30), "written to \(receiver)") {
             sandbox.mailbox.mails(to: receiver).count >= count
@@ -23,23 +23,23 @@ struct EmailFixture: Sendable {
         return sandbox.mailbox.mails(to: receiver)
     }
 
-    /// The token in the link of the newest mail to somebody.
+    /// The token in the link of the newest mail to an address.
     func token(to receiver: String, count: Int = 1) async throws -> String {
         let mail = try #require(try await mails(to: receiver, count: count).last)
         let link = try #require(mail.links.first)
         return try #require(URLComponents(string: link)?.fragment).replacing("token=", with: "")
     }
 
-    /// Until nothing waits to be written.
+    /// Waits until the outbox is empty.
     func drainOutbox() async throws { try await auth.drainEmailOutbox() }
 
-    /// An account whose address nobody has verified.
+    /// Makes an account whose address is not verified.
     @discardableResult
     func register(_ username: String, _ email: String) async throws -> TestHTTPResponse {
         try await auth.register(username, email: email)
     }
 
-    /// An account whose address is verified.
+    /// Makes an account whose address is verified, and signs it in.
     func verified(_ username: String, _ email: String) async throws -> Auth.Person {
         try await register(username, email)
         try await verify(email)
@@ -85,7 +85,7 @@ extension Auth {
         return answer
     }
 
-    /// Until no mail waits to be written.
+    /// Waits until no mail is waiting to be sent.
     func drainEmailOutbox() async throws {
         try await eventually(within: .seconds(30), "all written") {
             try await service.database.pool.one("SELECT count(*) AS waiting FROM emails") {
@@ -95,7 +95,7 @@ extension Auth {
     }
 }
 
-/// Starts auth and a mail server, and ends them with the scope.
+/// Starts auth and a mail server, and stops them at the end of the scope.
 func withMail(
     settings: [String: String] = [:],
     _ body: @Sendable (EmailFixture) async throws -> Void

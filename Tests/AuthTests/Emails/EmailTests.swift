@@ -9,15 +9,17 @@ import Wire
 
 @testable import AuthServer
 
-/// E-mail addresses: whose they are, and how that is shown.
-@Suite(.timeLimit(.minutes(5))) struct EmailTests {
-    @Test func verification() async throws {
+/// E-mail addresses: their verification, changes and limits.
+@Suite("E-mail addresses", .timeLimit(.minutes(5))) struct EmailTests {
+    @Test("A user signs in with an address once it is verified")
+    func verification() async throws {
         try await withMail { fixture in
             let email = "Ada@Example.org"
             let body = json(["email": .string(email), "password": .string(Auth.password)])
             #expect(try await fixture.auth.post("/auth/register", body).status == 200)
             let early = try await fixture.auth.login(email)
-            #expect(early.status == 401 && early.problem?.code == "email_not_verified")
+            #expect(early.status == 401)
+            #expect(early.problem?.code == "email_not_verified")
 
             try await fixture.verify(email)
 
@@ -28,7 +30,7 @@ import Wire
         }
     }
 
-    @Test("Only the right password tells that an address is not verified")
+    @Test("Only the right password reveals that an address is not verified")
     func unverified() async throws {
         try await withMail { fixture in
             try await fixture.register("ada", "ada@example.org")
@@ -48,7 +50,7 @@ import Wire
         }
     }
 
-    @Test("The newest registration with an unverified address tells that it is not verified")
+    @Test("The password of the newest registration reveals that an address is not verified")
     func newestUnverified() async throws {
         try await withMail { fixture in
             for password in ["the first password", "the second password"] {
@@ -123,7 +125,7 @@ import Wire
             #expect(texts.count == 1)
             try await fixture.drainOutbox()
             #expect(fixture.sandbox.mailbox.mails(to: "unknown@example.org").isEmpty)
-            // The owner of a verified address gets no link.
+            // The owner of a verified address gets a mail without a link.
             #expect(try await fixture.mails(to: "ada@example.org", count: 2).last?.links.isEmpty == true)
             #expect(try await fixture.mails(to: "bo@example.org", count: 2).last?.links.count == 1)
         }
@@ -148,12 +150,14 @@ import Wire
         }
     }
 
-    @Test func linkLifetime() async throws {
+    @Test("A verification link works once and for a day")
+    func linkLifetime() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             let used = try await fixture.token(to: "ada@example.org")
             let again = try await fixture.auth.post("/auth/email/verify", json(["token": .string(used)]))
-            #expect(again.status == 400 && again.problem?.field == "token")
+            #expect(again.status == 400)
+            #expect(again.problem?.field == "token")
             #expect(again.problem?.code == "invalid_email_token")
 
             try await fixture.register("bo", "bo@example.org")
@@ -163,17 +167,20 @@ import Wire
         }
     }
 
-    @Test(arguments: ["", "x", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "../../x"])
+    @Test("A malformed link is a 400", arguments: ["", "x", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "../../x"])
     func malformedLink(_ token: String) async throws {
         try await withMail { fixture in
             let answer = try await fixture.auth.post("/auth/email/verify", json(["token": .string(token)]))
-            #expect(answer.status == 400 && answer.problem?.field == "token")
+            #expect(answer.status == 400)
+            #expect(answer.problem?.field == "token")
             let reset = try await fixture.reset(token, to: "another password")
-            #expect(reset.status == 400 && reset.problem?.field == "token")
+            #expect(reset.status == 400)
+            #expect(reset.problem?.field == "token")
         }
     }
 
-    @Test func storedAsHash() async throws {
+    @Test("The database has only the hash of a link's token")
+    func storedAsHash() async throws {
         try await withMail { fixture in
             try await fixture.register("ada", "ada@example.org")
             let token = try await fixture.token(to: "ada@example.org")
@@ -185,7 +192,8 @@ import Wire
         }
     }
 
-    @Test func changeOfAddress() async throws {
+    @Test("A new address replaces the old one once it is verified, and the old one is notified")
+    func changeOfAddress() async throws {
         try await withMail { fixture in
             let ada = try await fixture.verified("ada", "ada@example.org")
             let change = json(["email": "ada@example.net"])
@@ -201,13 +209,14 @@ import Wire
         }
     }
 
-    /// Who is called how on the new device is not said: that is what whoever signed in says himself.
-    @Test func newDevice() async throws {
+    /// The client chooses its name and user agent, so the mail does not repeat them.
+    @Test("A mail reports a sign-in on a new device, without the text that the client sent")
+    func newDevice() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             _ = try await fixture.auth.login("ada", device: "phone", userAgent: "https://evil.example")
             _ = try await fixture.auth.login("ada", device: "phone")
-            // Nobody knows whose address this is.
+            // An unverified address may belong to another person.
             try await fixture.register("bo", "bo@example.org")
             for device in ["phone", "tablet"] { _ = try await fixture.auth.login("bo", device: device) }
             try await fixture.drainOutbox()
@@ -219,7 +228,8 @@ import Wire
         }
     }
 
-    @Test func auditEvents() async throws {
+    @Test("Changes of address and password are recorded as security events")
+    func auditEvents() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             _ = try await fixture.requestReset("ada@example.org")
@@ -230,26 +240,32 @@ import Wire
 
             let kinds = try await fixture.auth.events(ada.jwt).map(\.kind)
 
-            #expect(kinds.contains("email.changed") && kinds.contains("password.reset"))
+            #expect(kinds.contains("email.changed"))
+            #expect(kinds.contains("password.reset"))
         }
     }
 
-    /// Its owner is told; whoever gave it hears nothing that he would not hear of any other.
-    @Test func takenAddress() async throws {
+    /// The response is the same as for any other address.
+    @Test("Registering a taken address informs its owner and not the sender")
+    func takenAddress() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             let taken = try await fixture.register("mallory", "ADA@example.org")
             let free = try await fixture.register("bo", "bo@example.org")
-            #expect(taken.status == 200 && free.status == 200)
+            #expect(taken.status == 200)
+            #expect(free.status == 200)
             #expect(Set(taken.headers.map(\.name)) == Set(free.headers.map(\.name)))
 
-            let told = try #require(try await fixture.mails(to: "ada@example.org", count: 2).last)
-            #expect(told.links.isEmpty && told.text.contains("ada") && !told.text.contains("mallory"))
+            let mail = try #require(try await fixture.mails(to: "ada@example.org", count: 2).last)
+            #expect(mail.links.isEmpty)
+            #expect(mail.text.contains("ada"))
+            #expect(!mail.text.contains("mallory"))
             #expect(try await fixture.auth.login("ada@example.org").status == 200)
         }
     }
 
-    @Test func sharedAddress() async throws {
+    @Test("Of two accounts with one address, the first to verify gets it")
+    func sharedAddress() async throws {
         try await withMail { fixture in
             for name in ["ada", "eve"] { try await fixture.register(name, "both@example.org") }
             let mails = try await fixture.mails(to: "both@example.org", count: 2)
@@ -263,7 +279,8 @@ import Wire
         }
     }
 
-    @Test func reauthentication() async throws {
+    @Test("Changing the address needs a recent sign-in or the password")
+    func reauthentication() async throws {
         try await withMail { fixture in
             let ada = try await fixture.auth.signUp("ada")
             fixture.clock.advance(seconds: 301)
@@ -278,7 +295,8 @@ import Wire
         }
     }
 
-    @Test func addressLimit() async throws {
+    @Test("Mails are limited by address and by account")
+    func addressLimit() async throws {
         try await withMail { fixture in
             let ada = try await fixture.auth.signUp("ada")
             for _ in 0..<EmailOutbox.perAddress + 2 {
@@ -299,11 +317,12 @@ import Wire
                 )
             }
             let refused = try await fixture.auth.post("/auth/email", json(["email": "y@example.org"]), token: ada.jwt)
-            #expect(refused.status == 429 && refused.headers[.retryAfter] != nil)
+            #expect(refused.status == 429)
+            #expect(refused.headers[.retryAfter] != nil)
         }
     }
 
-    @Test("One client causes ten mails an hour to addresses that nobody has verified")
+    @Test("One client causes ten mails an hour to unverified addresses")
     func mailsToStrangers() async throws {
         try await withMail { fixture in
             func register(_ number: Int, from address: String) async throws -> TestHTTPResponse {
@@ -321,7 +340,7 @@ import Wire
             #expect(fixture.sandbox.mailbox.mails().count == EmailOutbox.strangersPerCaller)
 
             for number in 100..<102 { _ = try await register(number, from: "203.0.113.7") }
-            // A proxy may hide many clients in a private network.
+            // A private address may be a proxy with many clients behind it.
             for number in 200..<212 { _ = try await register(number, from: "192.168.0.1") }
             try await fixture.drainOutbox()
             #expect(fixture.sandbox.mailbox.mails().count == EmailOutbox.strangersPerCaller + 14)
@@ -341,15 +360,19 @@ import Wire
         }
     }
 
-    @Test func notConfigured() async throws {
+    @Test("Without a mail server, the routes for mails are a 422")
+    func notConfigured() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let change = try await auth.post("/auth/email", json(["email": "ada@example.org"]), token: ada.jwt)
-            #expect(change.status == 422 && change.problem?.code == "email_not_configured")
+            #expect(change.status == 422)
+            #expect(change.problem?.code == "email_not_configured")
             let forgotten = try await auth.post("/auth/password/forgot", json(["email": "ada@example.org"]))
-            #expect(forgotten.status == 422 && forgotten.problem?.code == "email_not_configured")
+            #expect(forgotten.status == 422)
+            #expect(forgotten.problem?.code == "email_not_configured")
             let again = try await auth.post("/auth/email/resend", json(["email": "ada@example.org"]))
-            #expect(again.status == 422 && again.problem?.code == "email_not_configured")
+            #expect(again.status == 422)
+            #expect(again.problem?.code == "email_not_configured")
         }
     }
 }

@@ -7,19 +7,21 @@ import Wire
 
 @testable import AuthServer
 
-/// ID tokens that are not what they say; each is refused, for the reason that it is refused for.
-@Suite struct IDTokenTests {
-    @Test(arguments: ["RS256", "ES256", "EdDSA"])
+/// Invalid ID tokens: each is refused with a specific error.
+@Suite("ID tokens") struct IDTokenTests {
+    @Test("A token with a supported algorithm is read", arguments: ["RS256", "ES256", "EdDSA"])
     func algorithms(_ algorithm: String) throws {
         let signer = try ProviderSigner()
         let claims = try signer.read(try signer.token(algorithm))
         #expect(claims.subject == "248289761001")
         #expect(claims.client == ProviderSigner.client)
-        #expect(claims.email == "ana@example.org" && claims.isEmailVerified)
+        #expect(claims.email == "ana@example.org")
+        #expect(claims.isEmailVerified)
         #expect(claims.name == "Ana Albers")
     }
 
-    @Test func invalidClaims() throws {
+    @Test("A token with an invalid claim is refused")
+    func invalidClaims() throws {
         let signer = try ProviderSigner()
         let wrong: [(String, JSONValue?, APIError)] = [
             ("iss", "https://id.example.org/", ProofError.issuer), ("iss", nil, ProofError.issuer),
@@ -46,7 +48,8 @@ import Wire
         }
     }
 
-    @Test func audiences() throws {
+    @Test("A token for any of the registered clients is accepted")
+    func audiences() throws {
         let signer = try ProviderSigner()
         var claims = ProviderSigner.claims
         claims["aud"] = .array(["roost-ios"])
@@ -56,7 +59,8 @@ import Wire
         #expect(try signer.read(try signer.token(claims: claims)).client == "roost-web")
     }
 
-    @Test func times() throws {
+    @Test("Times may be fractions, and clocks may differ by a minute")
+    func times() throws {
         let signer = try ProviderSigner()
         var claims = ProviderSigner.claims
         claims["iat"] = .number(1_795_000_059.5)
@@ -64,7 +68,8 @@ import Wire
         #expect(try signer.read(try signer.token(claims: claims)).subject == "248289761001")
     }
 
-    @Test func appleEmailVerified() throws {
+    @Test("Apple's email_verified may be a string")
+    func appleEmailVerified() throws {
         let signer = try ProviderSigner()
         for (value, isVerified) in [
             ("true" as JSONValue, true), ("false", false), (.integer(1), false), (.null, false),
@@ -75,7 +80,8 @@ import Wire
         }
     }
 
-    @Test func otherAlgorithms() throws {
+    @Test("An unsupported algorithm and a missing signature are refused")
+    func otherAlgorithms() throws {
         let signer = try ProviderSigner()
         for algorithm in ["none", "None", "nOnE", "", "HS256", "RS384", "RS512", "PS256", "ES384", "rs256"] {
             #expect(throws: ProofError.malformed, "\(algorithm)") { try signer.read(try signer.token(algorithm)) }
@@ -87,7 +93,8 @@ import Wire
         }
     }
 
-    @Test func publicKeyAsSecret() throws {
+    @Test("An HMAC with the public key as its secret is refused")
+    func publicKeyAsSecret() throws {
         let signer = try ProviderSigner()
         let input = ProviderSigner.input(["alg": "HS256", "kid": "rsa"], .object(ProviderSigner.claims))
         for secret in [signer.rsa.publicKey.derRepresentation, Data(signer.rsa.publicKey.pemRepresentation.utf8)] {
@@ -96,7 +103,8 @@ import Wire
         }
     }
 
-    @Test func keyAlgorithm() throws {
+    @Test("A key verifies only its own algorithm")
+    func keyAlgorithm() throws {
         let signer = try ProviderSigner()
         for (algorithm, kid) in [("ES256", "rsa"), ("RS256", "p256"), ("EdDSA", "p256"), ("ES256", "ed25519")] {
             #expect(throws: ProofError.unknownKey, "\(algorithm) by \(kid)") {
@@ -111,7 +119,8 @@ import Wire
         #expect(throws: ProofError.signature) { try signer.read("\(input).\(padded)") }
     }
 
-    @Test func embeddedKeys() throws {
+    @Test("Keys and types in the header are refused, and so is an unknown key id")
+    func embeddedKeys() throws {
         let signer = try ProviderSigner()
         let fields: [(String, JSONValue)] = [
             ("jwk", .object(["kty": "RSA"])), ("jku", "http://127.0.0.1:1/keys"), ("x5u", "http://127.0.0.1:1/"),
@@ -135,7 +144,8 @@ import Wire
         }
     }
 
-    @Test func signatureMalleability() throws {
+    @Test("Only the raw form of the signature is accepted")
+    func signatureMalleability() throws {
         let signer = try ProviderSigner()
         let input = ProviderSigner.input(["alg": "ES256", "kid": "p256"], .object(ProviderSigner.claims))
         let signature = try signer.p256.signature(for: Data(input.utf8))
@@ -155,7 +165,8 @@ import Wire
         #expect(throws: ProofError.malformed) { try signer.read(String(repeating: "x", count: 20_000)) }
     }
 
-    @Test func missingKeyID() throws {
+    @Test("A token without a key id is verified if only one key fits")
+    func missingKeyID() throws {
         let signer = try ProviderSigner()
         let header: [String: JSONValue] = ["alg": "ES256"]
         let input = ProviderSigner.input(header, .object(ProviderSigner.claims))
@@ -167,7 +178,8 @@ import Wire
         #expect(throws: ProofError.unknownKey) { try signer.read(token, keys: twice) }
     }
 
-    @Test func unusableKeys() throws {
+    @Test("A key set without a usable key is refused")
+    func unusableKeys() throws {
         let signer = try ProviderSigner()
         let weak = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1_024)).publicKey.getKeyPrimitives()
         let rsa = try signer.document()["keys"][0]

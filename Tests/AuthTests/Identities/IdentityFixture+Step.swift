@@ -3,7 +3,7 @@ import Foundation
 @testable import AuthServer
 
 extension IdentityFixture {
-    /// Where a browser goes: an address with its query, or a form that is sent there.
+    /// The next request of a browser: a URL with its query, or a form to post.
     struct Step: Sendable {
         var url: String
         var form: String?
@@ -20,14 +20,14 @@ extension IdentityFixture {
             }.joined(separator: "&")
         }
 
-        /// What a field of the query or form says.
+        /// The value of a field of the query or form.
         subscript(_ name: String) -> String? {
             var parts = URLComponents()
             parts.percentEncodedQuery = form ?? URLComponents(string: url)?.percentEncodedQuery
             return parts.queryItems?.first { $0.name == name }?.value
         }
 
-        /// The same with a field changed, or left out.
+        /// A copy with one field changed or removed.
         func changing(_ name: String, to value: String?) -> Step {
             var parts = URLComponents()
             parts.percentEncodedQuery = form ?? URLComponents(string: url)?.percentEncodedQuery

@@ -14,9 +14,9 @@ import Wire
 
 @testable import AuthServer
 
-/// Auth with the providers that the sandbox plays, and the ways of the people who sign in by them.
+/// Auth with the sandbox's identity providers, and the actions of the users who sign in with them.
 struct IdentityFixture: Sendable {
-    /// Where apps are sent to.
+    /// The redirect URL of apps.
     static let app = "https://app.example.org/in"
     static let verifier = String(repeating: "v", count: 43)
 
@@ -26,7 +26,7 @@ struct IdentityFixture: Sendable {
     let settings: [String: String]
     fileprivate let http: HTTPClient
 
-    /// Sends what a provider gave.
+    /// Signs in with the proof that a provider gave.
     func post(
         _ provider: String,
         _ fields: [String: JSONValue],
@@ -38,7 +38,7 @@ struct IdentityFixture: Sendable {
         return try await auth.post("/auth/identities/\(provider)", json(fields), token: token, headers: headers)
     }
 
-    /// Signs in as somebody whose app has an ID token by the provider's library.
+    /// Signs in with an ID token, as an app does that has the provider's library.
     func signIn(
         _ person: String,
         at provider: SandboxService = .google,
@@ -59,7 +59,7 @@ struct IdentityFixture: Sendable {
         return try await post(provider.rawValue, fields, token: token, address: address)
     }
 
-    /// Whom that made, or found.
+    /// Signs in and returns the account.
     func person(
         _ person: String,
         at provider: SandboxService = .google,
@@ -72,7 +72,7 @@ struct IdentityFixture: Sendable {
 
     // MARK: A provider's page
 
-    /// Begins at our own; the address of the provider's page.
+    /// Begins a sign-in at auth, and returns the URL of the provider's page.
     func begin(_ provider: String) async throws -> String {
         let challenge = ProofNonce.challenge(of: Self.verifier)
         let answer = try await auth.post(
@@ -82,7 +82,7 @@ struct IdentityFixture: Sendable {
         return try #require(answer.json["url"].string, "\(answer.text)")
     }
 
-    /// Agrees at a provider's page; what the browser does next.
+    /// Agrees at a provider's page, and returns the browser's next request.
     func agree(_ page: String, as person: String) async throws -> Step {
         let response = try await http.execute(HTTPClientRequest(url: "\(page)&as=\(person)"), timeout: .seconds(20))
         if let location = response.headers.first(name: "location") { return Step(location) }
@@ -91,7 +91,7 @@ struct IdentityFixture: Sendable {
         return try #require(Step(form: form))
     }
 
-    /// Comes back to us; where the browser is sent on to.
+    /// Sends the browser's request to auth's callback.
     func callback(_ step: Step) async throws -> TestHTTPResponse {
         let path = try #require(URLComponents(string: step.url)?.percentEncodedPath)
         guard let form = step.form else {
@@ -105,12 +105,13 @@ struct IdentityFixture: Sendable {
         )
     }
 
-    /// All of the way by a browser: what the app is sent on with.
+    /// Signs in with a browser, and returns the authorization that the app is redirected with.
     func authorization(_ person: String, at provider: String) async throws -> String {
         let answer = try await callback(try await agree(try await begin(provider), as: person))
         try #require(answer.status == 303, "\(answer.text)")
         let redirected = Step(answer.headers[.location] ?? "")
-        #expect(redirected.url.hasPrefix(Self.app) && redirected["provider"] == provider)
+        #expect(redirected.url.hasPrefix(Self.app))
+        #expect(redirected["provider"] == provider)
         return try #require(redirected["authorization"])
     }
 
@@ -127,12 +128,12 @@ struct IdentityFixture: Sendable {
         )
     }
 
-    // MARK: Beside the way
+    // MARK: Revocations
 
-    /// The tokens that wait for their providers are told of now.
+    /// Sends the due revocations of tokens to their providers.
     func deliverRevocations() async throws { try await withRevocations { try await $0.deliver() } }
 
-    /// Auth's worker.
+    /// Runs auth's worker.
     private func withRevocations(_ body: (IdentityRevocations) async throws -> Void) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let http = try ProviderHTTP(trustedCA: nil)
@@ -154,7 +155,7 @@ struct IdentityFixture: Sendable {
     }
 }
 
-/// Starts auth and the providers, and ends them with the scope.
+/// Starts auth and the providers, and stops them at the end of the scope.
 func withIdentities(
     settings: [String: String] = [:],
     peers: PeerServices = .none,

@@ -9,9 +9,9 @@ import Wire
 
 @testable import AuthServer
 
-/// An attacker registers another person's address, and the owner of the address comes later.
+/// An attacker registers another person's address, and the owner of the address signs in later.
 @Suite("Account lifecycle", .timeLimit(.minutes(15))) struct IdentityLifecycleTests {
-    /// Every sequence of moves of the two people, up to a length; sequences that lead to the same state go on once.
+    /// Every sequence of steps of the two people up to a length; of sequences with the same result, one is continued.
     @Test("The attacker and the owner of the address are never both in one account")
     func model() async throws {
         try await withIdentities(sendingMail: true) { fixture in
@@ -32,7 +32,7 @@ import Wire
                 }
                 frontier = next
             }
-            // Fewer would mean that moves failed rather than that states were equal.
+            // A lower number would mean that steps failed rather than that states were equal.
             #expect(known.count >= 20)
         }
     }
@@ -47,7 +47,8 @@ import Wire
             #expect(isDone)
             let attacker = try #require(model.attacker)
             let before = try await model.state()
-            #expect(before.text.contains("attacker's password") && before.text.contains("address"))
+            #expect(before.text.contains("attacker's password"))
+            #expect(before.text.contains("address"))
 
             #expect(try await model.perform([.ownerSignsInWithGoogle]))
 
@@ -62,7 +63,7 @@ import Wire
             try await fixture.auth.drainEmailOutbox()
             let mails = fixture.sandbox.mailbox.mails(to: model.address)
             #expect(mails.last?.subject == "Another way to sign in to Roost was added to your account")
-            // The mail that asked for the address named the account.
+            // The mail with the attacker's link named the attacker's account.
             #expect(mails.first?.text.contains("The account \"attacker-1\" at Roost asks for it.") == true)
         }
     }
@@ -81,7 +82,8 @@ import Wire
                 "/auth/email/verify",
                 json(["token": .string(token), "password": "not the password"])
             )
-            #expect(wrong.status == 403 && wrong.problem?.code == "wrong_password")
+            #expect(wrong.status == 403)
+            #expect(wrong.problem?.code == "wrong_password")
             var body: [String: JSONValue] = ["token": .string(token)]
             if !inSession { body["password"] = .string(Auth.password) }
             let verified = try await fixture.auth.post(
@@ -92,13 +94,14 @@ import Wire
             #expect(verified.status == 200, "\(verified.text)")
 
             let linked = try await fixture.signIn(model.ownerName)
-            #expect(linked.json["userId"].string == ada.userId && linked.json["created"].bool == false)
+            #expect(linked.json["userId"].string == ada.userId)
+            #expect(linked.json["created"].bool == false)
             #expect(try await fixture.auth.me(ada.jwt).status == 200)
             #expect(try await fixture.auth.login("ada").status == 200)
         }
     }
 
-    @Test("A link that was followed without a session leaves the session usable")
+    @Test("Verifying an address without a session leaves the session usable")
     func tokenOnly() async throws {
         try await withIdentities(sendingMail: true) { fixture in
             let model = LifecycleModel(fixture: fixture, number: 1)
@@ -111,7 +114,7 @@ import Wire
         }
     }
 
-    @Test("A reset of an unproven account ends its passkeys and identities; of a proven one it keeps them")
+    @Test("A password reset ends the passkeys and identities of an unproven account, and keeps those of a proven one")
     func reset() async throws {
         try await withIdentities(sendingMail: true) { fixture in
             for (number, isProven) in [(1, false), (2, true)] {
@@ -125,7 +128,7 @@ import Wire
                 let body = json(["token": .string(token)])
                 let verified = try await fixture.auth.post("/auth/email/verify", body, token: isProven ? ada.jwt : nil)
                 #expect(verified.status == 200)
-                // The attacker asks for another address at once, by a mail that waits until the owner is in.
+                // The attacker requests another address; that mail waits until the owner has signed in.
                 let evil = "evil-\(number)@example.org"
                 try fixture.sandbox.script.add(ScriptRule(service: .smtp, token: evil, status: 451))
                 let change = json(["email": .string(evil)])
@@ -146,16 +149,16 @@ import Wire
     }
 }
 
-/// What one of the two people does.
+/// A step of one of the two people.
 enum LifecycleStep: CaseIterable, Sendable {
-    /// With the owner's address; the attacker signs in.
+    /// The attacker registers with the owner's address and signs in.
     case attackerRegisters
-    /// A passkey and an account at Google, in the attacker's session.
+    /// Adds a passkey and a Google account in the attacker's session.
     case attackerAddsCredentials
-    /// The owner's address, in the attacker's session.
+    /// Requests the owner's address in the attacker's session.
     case attackerRequestsAddress
     case ownerRegisters
-    /// A link that was sent for the attacker's account.
+    /// The owner follows a link that was sent for the attacker's account.
     case ownerFollowsTheirLink
     case ownerFollowsOwnLink
     case ownerFollowsOwnLinkInSession
@@ -165,7 +168,7 @@ enum LifecycleStep: CaseIterable, Sendable {
 
 /// The accounts of an attacker and of the owner of an address.
 struct LifecycleModel {
-    /// Who can get in where.
+    /// The people who can sign in to each account.
     struct State {
         var text: String
         var hasBothIn: Bool
@@ -192,14 +195,14 @@ struct LifecycleModel {
         fixture.sandbox.set(IdentityProfile(email: attackersAddress), of: attackerName, at: .google)
     }
 
-    // Google is believed about its own addresses.
+    // Google's word counts for its own addresses.
     var address: String { "owner-\(number)@gmail.com" }
     var attackersAddress: String { "attacker-\(number)@gmail.com" }
     var ownerName: String { "owner-\(number)" }
     var attackerName: String { "attacker-\(number)" }
     private var pool: PostgresPool { fixture.auth.service.database.pool }
 
-    /// False where a move cannot be made.
+    /// Returns false where a step is impossible.
     mutating func perform(_ steps: [LifecycleStep]) async throws -> Bool {
         for step in steps {
             guard try await perform(step) else { return false }
@@ -242,21 +245,21 @@ struct LifecycleModel {
             guard try await fixture.auth.post("/auth/password/reset", reset).status == 200 else { return false }
             let answer = try await fixture.auth.login(address, password: Self.newPassword)
             try #require(answer.status == 200, "\(answer.text)")
-            try await cameIn(try fixture.auth.person(answer, ownerName))
+            try await ownerSignedIn(try fixture.auth.person(answer, ownerName))
         case .ownerSignsInWithGoogle:
             let answer = try await fixture.signIn(ownerName)
             try #require(answer.status == 200, "\(answer.text)")
-            try await cameIn(try fixture.auth.person(answer, ownerName))
+            try await ownerSignedIn(try fixture.auth.person(answer, ownerName))
         }
         return true
     }
 
-    /// Notes that the owner is in an account.
-    private mutating func cameIn(_ person: Auth.Person) async throws {
+    /// Records that the owner is signed in to an account.
+    private mutating func ownerSignedIn(_ person: Auth.Person) async throws {
         owner = person
         if !accounts.contains(person.userId) { accounts.append(person.userId) }
         recordSession(person, isAttackers: false)
-        // Set by the owner just now, or left from the owner's registration.
+        // Set by the owner just now, or in the owner's registration.
         if let hash = try await hash(of: person.userId), person.userId != attacker?.userId || isReset(hash) {
             ownersHashes.insert(hash)
         }
@@ -301,7 +304,7 @@ struct LifecycleModel {
             .compactMap { $0.components(separatedBy: "#token=").last }
     }
 
-    /// The token of a mail that has just been asked for.
+    /// The token of a mail that has just been requested.
     func newToken(besides known: [String]) async throws -> String {
         func new() -> String? {
             fixture.sandbox.mailbox.mails(to: address).flatMap(\.links)
@@ -323,7 +326,7 @@ struct LifecycleModel {
         return try await AccountSecretStore(db: pool).passwordHash(of: id)
     }
 
-    /// Reads from the database who can get in to which account.
+    /// Reads from the database which person can sign in to which account.
     func state() async throws -> State {
         var lines: [String] = []
         var hasBothIn = false
@@ -345,8 +348,8 @@ struct LifecycleModel {
             }
             let hasAddress = try await AccountStore(db: pool).find(id)
             let isAddressed = hasAddress?.emailVerified == true && hasAddress?.email == address
-            let ways = facts.map { $0.hasPrefix("attacker") }
-            if isAddressed, Set(ways).count == 2 { hasBothIn = true }
+            let isAttackers = facts.map { $0.hasPrefix("attacker") }
+            if isAddressed, Set(isAttackers).count == 2 { hasBothIn = true }
             if isAddressed { facts.append("address") }
             if try await AccountSecretStore(db: pool).isEmailProven(id) { facts.append("proven") }
             let links = try await pool.one("SELECT count(*) AS links FROM email_links WHERE user_id = \(id)") {

@@ -10,34 +10,39 @@ import Wire
 
 @testable import AuthServer
 
-/// Which account an account elsewhere belongs to, and that an e-mail address takes over none.
-@Suite(.timeLimit(.minutes(2))) struct IdentityLinkingTests {
-    @Test func verifiedAddress() async throws {
+/// The linking of external identities to accounts; an e-mail address alone takes over no account.
+@Suite("Linking of identities", .timeLimit(.minutes(2))) struct IdentityLinkingTests {
+    @Test("A verified address at a second provider signs in to the same account")
+    func verifiedAddress() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             fixture.sandbox.set(IdentityProfile(email: "Ana@Gmail.com"), of: "ana", at: .apple)
             let again = try await fixture.signIn("ana", at: .apple)
-            #expect(again.json["userId"].string == ana.userId && again.json["created"].bool == false)
+            #expect(again.json["userId"].string == ana.userId)
+            #expect(again.json["created"].bool == false)
             let list = try await fixture.auth.service.send(.get, "/auth/identities", token: ana.jwt).json
             #expect(list["identities"].array.map { $0["provider"].string } == ["apple", "google"])
         }
     }
 
-    @Test func unverifiedAddress() async throws {
+    @Test("An unverified address makes a separate account")
+    func unverifiedAddress() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             let claimed = IdentityProfile(email: "ana@gmail.com", emailVerified: false)
             fixture.sandbox.set(claimed, of: "mallory", at: .apple)
             let mallory = try await fixture.signIn("mallory", at: .apple)
-            #expect(mallory.json["created"].bool == true && mallory.json["userId"].string != ana.userId)
+            #expect(mallory.json["created"].bool == true)
+            #expect(mallory.json["userId"].string != ana.userId)
             let me = try await fixture.auth.me(mallory.json["jwt"].string).json
             #expect(me["emailVerified"].bool == false)
             #expect(try await fixture.person("ana").userId == ana.userId)
         }
     }
 
-    /// Google knows of an address elsewhere only that it was once somebody's.
-    @Test func googleDomains() async throws {
+    /// Google verifies addresses of other domains only once, unless it hosts the domain.
+    @Test("Google verifies Gmail addresses and those of domains that it hosts")
+    func googleDomains() async throws {
         try await withIdentities { fixture in
             let elsewhere = IdentityProfile(email: "bo@example.org")
             fixture.sandbox.set(elsewhere, of: "bo", at: .google)
@@ -51,8 +56,9 @@ import Wire
         }
     }
 
-    /// Somebody registers another's address before him, and waits for him to come by his Google account.
-    @Test func preregisteredAddress() async throws {
+    /// An attacker registers an address and waits for its owner to sign in with Google.
+    @Test("An unverified registration with the address does not get the Google account")
+    func preregisteredAddress() async throws {
         try await withIdentities { fixture in
             let body = json(["email": "ana@gmail.com", "password": .string(Auth.password), "username": "mallory"])
             let mallory = try await fixture.auth.post("/auth/register", body).json["userId"].string
@@ -63,43 +69,52 @@ import Wire
         }
     }
 
-    @Test func recentSignIn() async throws {
+    @Test("Linking to an account needs a recent sign-in")
+    func recentSignIn() async throws {
         try await withIdentities { fixture in
             let ada = try await fixture.auth.signUp("ada")
             fixture.clock.advance(seconds: 301)
             let late = try await fixture.signIn("ana", token: ada.jwt)
-            #expect(late.status == 403 && late.problem?.code == "recent_login_required")
+            #expect(late.status == 403)
+            #expect(late.problem?.code == "recent_login_required")
 
             let fresh = try await fixture.auth.signIn("ada")
             let linked = try await fixture.signIn("ana", token: fresh.jwt)
-            #expect(linked.json["userId"].string == ada.userId && linked.json["created"].bool == false)
+            #expect(linked.json["userId"].string == ada.userId)
+            #expect(linked.json["created"].bool == false)
             #expect(try await fixture.person("ana").userId == ada.userId)
             let again = try await fixture.signIn("ana", token: fresh.jwt)
             #expect(again.status == 200)
         }
     }
 
-    @Test func takenIdentity() async throws {
+    @Test("An identity belongs to one account, and an account has one identity per provider")
+    func takenIdentity() async throws {
         try await withIdentities { fixture in
             _ = try await fixture.person("ana")
             let ada = try await fixture.auth.signUp("ada")
             let taken = try await fixture.signIn("ana", token: ada.jwt)
-            #expect(taken.status == 409 && taken.problem?.code == "identity_taken")
+            #expect(taken.status == 409)
+            #expect(taken.problem?.code == "identity_taken")
 
             #expect(try await fixture.signIn("bo", token: ada.jwt).status == 200)
             let second = try await fixture.signIn("cara", token: ada.jwt)
-            #expect(second.status == 409 && second.problem?.code == "provider_linked")
+            #expect(second.status == 409)
+            #expect(second.problem?.code == "provider_linked")
             #expect(try await fixture.signIn("cara").json["created"].bool == true)
         }
     }
 
-    @Test func anonymousUpgrade() async throws {
+    @Test("Linking an identity makes an anonymous account a full one")
+    func anonymousUpgrade() async throws {
         try await withIdentities { fixture in
             let guest = try await fixture.auth.anonymous()
             let ana = try await fixture.signIn("ana", token: guest.jwt)
-            #expect(ana.json["userId"].string == guest.userId && ana.json["created"].bool == false)
+            #expect(ana.json["userId"].string == guest.userId)
+            #expect(ana.json["created"].bool == false)
             let me = try await fixture.auth.me(guest.jwt).json
-            #expect(me["isAnonymous"].bool == false && me["fullName"].string == "Ana Albers")
+            #expect(me["isAnonymous"].bool == false)
+            #expect(me["fullName"].string == "Ana Albers")
             #expect(me["emailVerified"].bool == true)
 
             let another = try await fixture.auth.anonymous()
@@ -108,14 +123,16 @@ import Wire
         }
     }
 
-    @Test func lastSignInMethod() async throws {
+    @Test("The last way to sign in cannot be unlinked")
+    func lastSignInMethod() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             func unlink(_ provider: String, _ person: Auth.Person) async throws -> TestHTTPResponse {
                 try await fixture.auth.service.send(.delete, "/auth/identities/\(provider)", token: person.jwt)
             }
             let last = try await unlink("google", ana)
-            #expect(last.status == 409 && last.problem?.code == "last_sign_in_method")
+            #expect(last.status == 409)
+            #expect(last.problem?.code == "last_sign_in_method")
             #expect(try await unlink("apple", ana).status == 404)
             #expect(try await fixture.person("ana").userId == ana.userId)
 
@@ -127,7 +144,8 @@ import Wire
         }
     }
 
-    @Test func concurrentUnlinks() async throws {
+    @Test("Concurrent requests cannot unlink the last two identities")
+    func concurrentUnlinks() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             _ = try await fixture.person("cara", at: .apple, token: ana.jwt)
@@ -144,20 +162,22 @@ import Wire
         }
     }
 
-    @Test func reencryption() async throws {
+    @Test("Re-encryption makes a provider's token readable with the new key alone")
+    func reencryption() async throws {
         try await withIdentities { fixture in
             _ = try await fixture.complete(try await fixture.authorization("ana", at: "apple"), at: "apple")
             let pool = fixture.auth.service.database.pool
-            func sealing() async throws -> (key: String, box: Data) {
+            func stored() async throws -> (key: String, box: Data) {
                 try await pool.one("SELECT encryption_key_id, encrypted_token FROM identities") { row in
                     (try row.string("encryption_key_id"), try row.decode("encrypted_token"))
                 }
             }
-            let before = try await sealing()
+            let before = try await stored()
             let next = Data(repeating: 9, count: 32).base64EncodedString()
             try await fixture.auth.reencrypt(keys: "\(next),\(Auth.key)")
-            let after = try await sealing()
-            #expect(after.key != before.key && after.box != before.box)
+            let after = try await stored()
+            #expect(after.key != before.key)
+            #expect(after.box != before.box)
 
             let owner = try await pool.one("SELECT provider, subject FROM identities") { row in
                 IdentityStore.Key(provider: try row.string("provider"), subject: try row.string("subject"))
@@ -168,8 +188,9 @@ import Wire
         }
     }
 
-    /// Apple's apps get a code besides the token, and by that we get what Apple is later told to forget by.
-    @Test func appleAppCode() async throws {
+    /// Apple gives its apps a code with the token, and auth redeems it for the token that revocation needs.
+    @Test("The code of an Apple app must belong to the user of the ID token")
+    func appleAppCode() async throws {
         try await withIdentities { fixture in
             let nonce = ProofNonce.random()
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: nonce))
@@ -182,17 +203,19 @@ import Wire
                 )
             }
             let another = try await post(codeOf: "bo")
-            #expect(another.status == 401 && another.problem?.code == "invalid_code")
+            #expect(another.status == 401)
+            #expect(another.problem?.code == "invalid_code")
             #expect(try await post(codeOf: "ana").status == 200)
             let pool = fixture.auth.service.database.pool
-            let ciphertext = try await pool.one("SELECT count(encrypted_token) AS sealed FROM identities") {
-                try $0.int("sealed")
+            let encrypted = try await pool.one("SELECT count(encrypted_token) AS count FROM identities") {
+                try $0.int("count")
             }
-            #expect(ciphertext == 1)
+            #expect(encrypted == 1)
         }
     }
 
-    @Test func unlinkRevokes() async throws {
+    @Test("Unlinking revokes the token at the provider once, after failures too")
+    func unlinkRevokes() async throws {
         try await withIdentities { fixture in
             let ada = try await fixture.auth.signUp("ada")
             let authorization = try await fixture.authorization("ana", at: "apple")
@@ -206,7 +229,7 @@ import Wire
             fixture.sandbox.script.clear()
             fixture.clock.advance(seconds: 3_600)
             try await fixture.deliverRevocations()
-            // Auth's own worker may have been quicker by a moment, and has it in hand until it has noted so.
+            // Auth's own worker may have claimed the row a moment earlier and not have deleted it yet.
             let pool = fixture.auth.service.database.pool
             try await eventually {
                 try await pool.first("SELECT FROM identity_revocations") { _ in true } == nil

@@ -9,12 +9,14 @@ import Wire
 
 @testable import AuthServer
 
-/// Signing in by what a provider gave an app.
-@Suite(.timeLimit(.minutes(2))) struct IdentityTests {
-    @Test func newAccount() async throws {
+/// Sign-in with the proof that a provider gave an app.
+@Suite("Sign-in with identity providers", .timeLimit(.minutes(2))) struct IdentityTests {
+    @Test("A first sign-in makes an account with the provider's data, and a second one finds it")
+    func newAccount() async throws {
         try await withIdentities { fixture in
             let first = try await fixture.signIn("ana")
-            #expect(first.status == 200 && first.json["created"].bool == true)
+            #expect(first.status == 200)
+            #expect(first.json["created"].bool == true)
             #expect(first.headers[.cacheControl] == "no-store")
             let second = try await fixture.signIn("ana")
             #expect(second.json["created"].bool == false)
@@ -22,14 +24,17 @@ import Wire
             #expect(second.json["refreshToken"] != first.json["refreshToken"])
 
             let me = try await fixture.auth.me(first.json["jwt"].string).json
-            #expect(me["fullName"].string == "Ana Albers" && me["username"] == .null)
-            #expect(me["email"].string == "ana@gmail.com" && me["emailVerified"].bool == true)
+            #expect(me["fullName"].string == "Ana Albers")
+            #expect(me["username"] == .null)
+            #expect(me["email"].string == "ana@gmail.com")
+            #expect(me["emailVerified"].bool == true)
             #expect(me["isAnonymous"].bool == false)
             #expect(try await fixture.signIn("bo").json["userId"] != first.json["userId"])
         }
     }
 
-    @Test func concurrentFirstSignIns() async throws {
+    @Test("Concurrent first sign-ins make one account")
+    func concurrentFirstSignIns() async throws {
         try await withIdentities { fixture in
             let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { tasks in
                 for _ in 0..<8 { tasks.addTask { try await fixture.signIn("ana") } }
@@ -41,7 +46,8 @@ import Wire
         }
     }
 
-    @Test func foreignTokens() async throws {
+    @Test("A token for another audience, issuer, time or nonce is refused")
+    func foreignTokens() async throws {
         try await withIdentities { fixture in
             let wrong: [(String, JSONValue, String)] = [
                 ("aud", "another-app", "wrong_audience"), ("azp", "another-app", "wrong_audience"),
@@ -53,12 +59,13 @@ import Wire
             ]
             for (name, value, code) in wrong {
                 let answer = try await fixture.signIn("ana", claims: [name: value])
-                #expect(answer.status == 401 && answer.problem?.code == code, "\(name): \(answer.text)")
+                #expect(answer.status == 401, "\(name): \(answer.text)")
+                #expect(answer.problem?.code == code, "\(name): \(answer.text)")
             }
             let ios = try await fixture.signIn("ana", claims: ["azp": "roost-ios"], audience: "roost-google")
             #expect(ios.status == 200)
 
-            // One of Google's, shown as Apple's.
+            // A token of Google, presented as Apple's.
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: "n"))
             let token = try #require(try fixture.sandbox.idToken(draft, by: .google))
             let elsewhere = try await fixture.post("apple", ["idToken": .string(token), "nonce": "n"])
@@ -66,22 +73,27 @@ import Wire
         }
     }
 
-    @Test func nonce() async throws {
+    @Test("A token needs the nonce that only the app knows")
+    func nonce() async throws {
         try await withIdentities { fixture in
             let draft = IDTokenDraft(person: "ana", nonce: ProofNonce.claim(of: "kept by the app"))
             let token = try #require(try fixture.sandbox.idToken(draft, by: .google))
-            // Whoever comes by the token knows what is in it, and no more.
+            // A thief of the token knows its claims, but not the nonce.
             let claim = ProofNonce.claim(of: "kept by the app")
             let thief = try await fixture.post("google", ["idToken": .string(token), "nonce": .string(claim)])
-            #expect(thief.status == 401 && thief.problem?.code == "wrong_nonce")
+            #expect(thief.status == 401)
+            #expect(thief.problem?.code == "wrong_nonce")
             let without = try await fixture.post("google", ["idToken": .string(token)])
-            #expect(without.status == 400 && without.problem?.field == "nonce")
+            #expect(without.status == 400)
+            #expect(without.problem?.field == "nonce")
             let spaced = try await fixture.post("google", ["idToken": .string(token), "nonce": "kept by the app"])
-            #expect(spaced.status == 400 && spaced.problem?.field == "nonce")
+            #expect(spaced.status == 400)
+            #expect(spaced.problem?.field == "nonce")
         }
     }
 
-    @Test func oneProof() async throws {
+    @Test("A sign-in has exactly one proof, complete and well formed")
+    func oneProof() async throws {
         try await withIdentities { fixture in
             let wrong: [([String: JSONValue], String)] = [
                 ([:], "idToken"), (["idToken": "", "nonce": "n"], "idToken"),
@@ -95,12 +107,14 @@ import Wire
             ]
             for (fields, field) in wrong {
                 let answer = try await fixture.post("google", fields)
-                #expect(answer.status == 400 && answer.problem?.field == field, "\(fields): \(answer.text)")
+                #expect(answer.status == 400, "\(fields): \(answer.text)")
+                #expect(answer.problem?.field == field, "\(fields): \(answer.text)")
             }
         }
     }
 
-    @Test func unknownProvider() async throws {
+    @Test("A provider that is not configured is a 404")
+    func unknownProvider() async throws {
         try await withIdentities(settings: ["APPLE_CLIENT_ID": ""]) { fixture in
             for name in ["apple", "corp", "Google", "google%00"] {
                 let answer = try await fixture.post(name, ["idToken": "a", "nonce": "n"])
@@ -109,28 +123,32 @@ import Wire
         }
     }
 
-    @Test func invalidCredential() async throws {
+    @Test("An invalid credential is refused even with a valid proof")
+    func invalidCredential() async throws {
         try await withIdentities { fixture in
             let answer = try await fixture.signIn("ana", token: "expired.or.worse")
             #expect(answer.status == 403)
         }
     }
 
-    @Test func addressThrottle() async throws {
+    @Test("Failed sign-ins of one client address are limited")
+    func addressThrottle() async throws {
         try await withIdentities(settings: ["LOGIN_FAILURES_ADDRESS": "3"]) { fixture in
             for _ in 0..<3 {
                 let answer = try await fixture.signIn("ana", claims: ["aud": "x"], address: "192.0.2.7")
                 #expect(answer.status == 401)
             }
             let more = try await fixture.signIn("ana", address: "192.0.2.7")
-            #expect(more.status == 429 && more.headers[.retryAfter] != nil)
+            #expect(more.status == 429)
+            #expect(more.headers[.retryAfter] != nil)
             #expect(try await fixture.signIn("ana", address: "192.0.2.8").status == 200)
             fixture.clock.advance(seconds: 901)
             #expect(try await fixture.signIn("ana", address: "192.0.2.7").status == 200)
         }
     }
 
-    @Test func changeEvent() async throws {
+    @Test("A new account publishes its name and picture once")
+    func changeEvent() async throws {
         let photos = EventRecorder(callee: "photos")
         try await withIdentities(
             settings: ["EVENT_SUBSCRIBERS": "user.changed=photos"],
@@ -141,15 +159,17 @@ import Wire
             let bo = try await fixture.person("bo")
 
             let changes = try await photos.events(2).map { try $0.content(as: UserChanged.self) }
-            // Of two people in any order, and of each once.
+            // The order of the two users is not fixed, and each appears once.
             #expect(changes.map(\.userId).sorted() == [ana.userId, bo.userId].sorted())
             let ofAna = changes.first { $0.userId == ana.userId }
-            #expect(ofAna?.fullName == "Ana Albers" && ofAna?.username == nil)
+            #expect(ofAna?.fullName == "Ana Albers")
+            #expect(ofAna?.username == nil)
             #expect(ofAna?.pictureUrl == "\(fixture.sandbox.url)/sandbox/media/500001")
         }
     }
 
-    @Test func suggestedName() async throws {
+    @Test("The name that the app sends is used if the provider gives none")
+    func suggestedName() async throws {
         try await withIdentities { fixture in
             let nonce = ProofNonce.random()
             let draft = IDTokenDraft(person: "cara", nonce: ProofNonce.claim(of: nonce))
@@ -160,7 +180,8 @@ import Wire
             let answer = try await fixture.post("apple", fields)
             #expect(answer.status == 200, "\(answer.text)")
             let me = try await fixture.auth.me(answer.json["jwt"].string).json
-            #expect(me["fullName"].string == "Cara C." && me["email"].string == "cara@icloud.com")
+            #expect(me["fullName"].string == "Cara C.")
+            #expect(me["email"].string == "cara@icloud.com")
             let sessions = try await fixture.auth.service.send(.get, "/auth/sessions", token: answer.json["jwt"].string)
             #expect(sessions.json["sessions"][0]["deviceId"].string == "phone")
         }

@@ -10,34 +10,40 @@ import Wire
 
 @testable import AuthServer
 
-/// Signing in by PyPI's oidc-provider-mock: what a provider is like that nobody here wrote.
-@Suite(.timeLimit(.minutes(5))) struct MockProviderTests {
+/// Sign-in with PyPI's oidc-provider-mock, an independent provider.
+@Suite("Sign-in with an independent provider", .timeLimit(.minutes(5))) struct MockProviderTests {
     private static let app = "https://app.example.org/in"
     private static let verifier = String(repeating: "v", count: 43)
     private static let ana = json([
         "sub": "ana-1", "name": "Ana Albers", "email": "ana@example.org", "email_verified": .bool(true),
     ])
 
-    @Test func newUser() async throws {
+    @Test("A sign-in makes an account with the provider's claims")
+    func newUser() async throws {
         try await Self.withProvider(trustsEmail: true) { auth, provider in
             let first = try await Self.signIn(auth, at: provider)
-            #expect(first.status == 200 && first.json["created"].bool == true, "\(first.text)")
+            #expect(first.status == 200, "\(first.text)")
+            #expect(first.json["created"].bool == true, "\(first.text)")
             let me = try await auth.me(first.json["jwt"].string).json
-            #expect(me["fullName"].string == "Ana Albers" && me["email"].string == "ana@example.org")
+            #expect(me["fullName"].string == "Ana Albers")
+            #expect(me["email"].string == "ana@example.org")
             #expect(me["emailVerified"].bool == true)
             let second = try await Self.signIn(auth, at: provider)
-            #expect(second.json["userId"] == first.json["userId"] && second.json["created"].bool == false)
+            #expect(second.json["userId"] == first.json["userId"])
+            #expect(second.json["created"].bool == false)
         }
     }
 
-    @Test func emailTrust() async throws {
+    @Test("Without trustEmail, the provider's address counts as unverified")
+    func emailTrust() async throws {
         try await Self.withProvider(trustsEmail: false) { auth, provider in
             let answer = try await Self.signIn(auth, at: provider)
             #expect(try await auth.me(answer.json["jwt"].string).json["emailVerified"].bool == false)
         }
     }
 
-    @Test func singleUseCode() async throws {
+    @Test("A code signs in once")
+    func singleUseCode() async throws {
         try await Self.withProvider(trustsEmail: false) { auth, provider in
             let page = FormCoding.url(
                 "\(provider.url)/oauth2/authorize",
@@ -52,7 +58,8 @@ import Wire
             ]
             #expect(try await auth.post("/auth/identities/corp", json(fields)).status == 200)
             let again = try await auth.post("/auth/identities/corp", json(fields))
-            #expect(again.status == 401 && again.problem?.code == "invalid_code", "\(again.text)")
+            #expect(again.status == 401, "\(again.text)")
+            #expect(again.problem?.code == "invalid_code", "\(again.text)")
         }
     }
 
@@ -70,7 +77,7 @@ import Wire
         }
     }
 
-    /// All of the way by a browser.
+    /// Signs in as a browser does.
     private static func signIn(_ auth: Auth, at provider: MockProvider) async throws -> TestHTTPResponse {
         let challenge = ProofNonce.challenge(of: verifier)
         let begun = try await auth.post(

@@ -6,9 +6,10 @@ import Wire
 
 @testable import AuthServer
 
-/// A document of a provider is read no more often than it is worth.
-@Suite struct ProviderDocumentTests {
-    @Test func sharedFetch() async throws {
+/// The caching of a provider's document.
+@Suite("Documents of providers") struct ProviderDocumentTests {
+    @Test("Concurrent readers share one fetch, and the document is fresh for an hour")
+    func sharedFetch() async throws {
         let source = Source()
         let document = source.document()
         try await withThrowingTaskGroup(of: Int.self) { tasks in
@@ -21,7 +22,8 @@ import Wire
         #expect(try await document.value() == 2)
     }
 
-    @Test func missInterval() async throws {
+    @Test("A missing key fetches the document again, at most every five minutes")
+    func missInterval() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
@@ -34,7 +36,8 @@ import Wire
         #expect(try await document.value() == 3)
     }
 
-    @Test func concurrentMisses() async throws {
+    @Test("Concurrent misses share one fetch")
+    func concurrentMisses() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
@@ -42,28 +45,31 @@ import Wire
             for _ in 0..<50 { tasks.addTask { try await document.valueAfterMiss() } }
             return try await tasks.reduce(into: [Int?]()) { $0.append($1) }
         }
-        // Who comes when it has been read finds it where all do.
-        #expect(found.contains(2) && Set(found).isSubset(of: [2, nil]))
+        // A reader that comes after the fetch gets nil and finds the new document.
+        #expect(found.contains(2))
+        #expect(Set(found).isSubset(of: [2, nil]))
         #expect(source.reads == 2)
         #expect(try await document.value() == 2)
     }
 
-    @Test func retryAfterFailure() async throws {
+    @Test("A failed fetch after a miss is retried after five seconds")
+    func retryAfterFailure() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
-        source.isAway = true
+        source.isUnavailable = true
         await #expect(throws: APIError.unavailable("corp", retryAfter: 5)) { try await document.valueAfterMiss() }
-        source.isAway = false
+        source.isUnavailable = false
         source.clock.advance(seconds: 5)
         #expect(try await document.valueAfterMiss() == 3)
     }
 
-    @Test func staleWhileUnavailable() async throws {
+    @Test("While the provider is unavailable, the old document serves for a day")
+    func staleWhileUnavailable() async throws {
         let source = Source()
         let document = source.document()
         _ = try await document.value()
-        source.isAway = true
+        source.isUnavailable = true
         source.clock.advance(seconds: 3_600)
         #expect(try await document.value() == 1)
         source.clock.advance(seconds: 82_799)
@@ -71,14 +77,15 @@ import Wire
         source.clock.advance(seconds: 1)
         await #expect(throws: APIError.unavailable("corp", retryAfter: 5)) { try await document.value() }
 
-        source.isAway = false
+        source.isUnavailable = false
         source.clock.advance(seconds: 5)
         #expect(try await document.value() > 1)
     }
 
-    @Test func failurePause() async throws {
+    @Test("After a failure there is no fetch for five seconds")
+    func failurePause() async throws {
         let source = Source()
-        source.isAway = true
+        source.isUnavailable = true
         let document = source.document()
         for _ in 0..<20 {
             await #expect(throws: APIError.unavailable("corp", retryAfter: 5)) { try await document.value() }
@@ -89,9 +96,10 @@ import Wire
         #expect(source.reads == 2)
     }
 
-    @Test func sharedFailure() async throws {
+    @Test("Concurrent readers share a failure")
+    func sharedFailure() async throws {
         let source = Source()
-        source.isAway = true
+        source.isUnavailable = true
         let document = source.document()
         let refused = await withTaskGroup(of: Bool.self) { tasks in
             for _ in 0..<50 {
@@ -109,26 +117,26 @@ import Wire
         #expect(refused == 50)
     }
 
-    /// A provider that counts how often it is asked, and answers with the count.
+    /// A provider that counts its requests, and responds with the count.
     private final class Source: Sendable {
         let clock = TestClock()
-        private let state = Mutex((reads: 0, isAway: false))
+        private let state = Mutex((reads: 0, isUnavailable: false))
 
         var reads: Int { state.withLock { $0.reads } }
 
-        var isAway: Bool {
-            get { state.withLock { $0.isAway } }
-            set { state.withLock { $0.isAway = newValue } }
+        var isUnavailable: Bool {
+            get { state.withLock { $0.isUnavailable } }
+            set { state.withLock { $0.isUnavailable = newValue } }
         }
 
         func document() -> ProviderDocument<Int> {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             return ProviderDocument(of: "corp", logger: logger, now: { [clock] in clock.now }) { [self] in
-                // So that others come while it is read.
+                // Gives other tasks time to arrive during the fetch.
                 for _ in 0..<20 { await Task.yield() }
                 return try state.withLock { state in
                     state.reads += 1
-                    guard !state.isAway else { throw ProviderError("away") }
+                    guard !state.isUnavailable else { throw ProviderError("unavailable") }
                     return state.reads
                 }
             }

@@ -6,12 +6,12 @@ import Wire
 
 @testable import AuthServer
 
-/// Signs ID tokens as a provider does, well or badly.
+/// Signs valid and invalid ID tokens like a provider.
 struct ProviderSigner: Sendable {
     static let issuer = "https://id.example.org"
     static let client = "roost-web"
     static let now = Date(timeIntervalSince1970: 1_795_000_000)
-    /// Made once: it takes a while.
+    /// Made once, because generating it is slow.
     private static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
     let rsa: _RSA.Signing.PrivateKey
@@ -30,7 +30,7 @@ struct ProviderSigner: Sendable {
         ]
     }
 
-    /// One key of each kind, by the names `rsa`, `p256` and `ed25519`.
+    /// One key of each kind, with the ids `rsa`, `p256` and `ed25519`.
     func document() throws -> JSONValue {
         let numbers = try rsa.publicKey.getKeyPrimitives()
         let point = p256.publicKey.rawRepresentation
@@ -53,7 +53,7 @@ struct ProviderSigner: Sendable {
         ])
     }
 
-    /// A token signed by the key that its algorithm has.
+    /// A token signed with the key for its algorithm.
     func token(
         _ algorithm: String = "RS256",
         header: [String: JSONValue] = [:],
@@ -79,7 +79,7 @@ struct ProviderSigner: Sendable {
         "\(Base64URL.encode(Data(json(header).utf8))).\(Base64URL.encode(Data(json(claims).utf8)))"
     }
 
-    /// What is made of a token by who has the document.
+    /// Verifies a token against the key document.
     func read(_ token: String, keys: JSONValue? = nil, at now: Date = ProviderSigner.now) throws -> IDToken.Claims {
         let token = try IDToken(token)
         guard let key = try ProviderKeySet(keys ?? document()).key(for: token.jws) else {

@@ -6,8 +6,8 @@ import Wire
 
 @testable import AuthServer
 
-/// Tokens of providers, and keys of their documents, are judged as Wycheproof's vectors say.
-@Suite(.enabled(if: Wycheproof.folder != nil)) struct WycheproofTests {
+/// Signatures of ID tokens against Wycheproof's vectors.
+@Suite("Wycheproof vectors of ID tokens", .enabled(if: Wycheproof.folder != nil)) struct WycheproofTests {
     private struct Group: Decodable {
         struct Vector: Decodable {
             let tcId: Int
@@ -27,15 +27,18 @@ import Wire
         }
     }
 
-    /// Known by its fingerprint alone; a provider whose document has such a key is lost anyway.
+    /// A weak key that only its fingerprint reveals; a provider that publishes one is compromised anyway.
     private static let tolerated: Set = ["rejectsKeyWithRocaVulnerability"]
 
-    @Test(arguments: ["json_web_signature", "json_web_key"])
-    func tokensAreJudgedAsTheyShouldBe(file: String) throws {
+    @Test(
+        "Only valid tokens are accepted, and all of those with supported algorithms",
+        arguments: ["json_web_signature", "json_web_key"]
+    )
+    func vectors(file: String) throws {
         let groups: [Group] = try Wycheproof.groups(file)
         var accepted = 0
         for group in groups {
-            // Silence: algorithms that are not used here, and keys that are none.
+            // An error means an unsupported algorithm or an unusable key.
             let keys = try? ProviderKeySet(group.document)
             for vector in group.tests where !Self.tolerated.contains(vector.comment) {
                 let isAccepted =
@@ -45,7 +48,7 @@ import Wire
                 #expect(!isAccepted || vector.result == .valid, "\(file) \(vector.tcId): \(vector.comment)")
             }
         }
-        // Those with RS256 and ES256 whose payload is not empty.
+        // The vectors with RS256 or ES256 and a payload.
         #expect(accepted == (file == "json_web_signature" ? 9 : 1))
     }
 }

@@ -7,7 +7,7 @@ import Wire
 
 @testable import AuthServer
 
-/// How clients and accounts share the queue of password hashing.
+/// The fair sharing of the password hashing queue between clients and accounts.
 @Suite("Shares of the hashing queue", .timeLimit(.minutes(2))) struct HashingShareTests {
     /// One thread that is kept busy, and the order in which jobs run once it is free.
     private final class Queue: Sendable {
@@ -82,7 +82,7 @@ import Wire
         return jobs
     }
 
-    @Test("Clients are served in turn, whoever came first")
+    @Test("Clients are served in turn, regardless of the order in which their jobs arrived")
     func turns() async throws {
         let queue = Queue(maximumWaiting: 64)
         let busy = try await queue.occupy()
@@ -101,14 +101,16 @@ import Wire
         let flood = try await add((0..<8).map { "a\($0)" }, from: "2001:db8::1", to: queue)
         // The same /64.
         let more = try await #require(add(["a8"], from: "2001:db8::2", to: queue).first?.value)
-        #expect(more.kind == .rateLimited && more.retryAfter == 1)
-        // Its place in the full queue is the newest job's of the other client.
-        let victim = queue.job("b0", from: "2001:db8:0:1::1")
+        #expect(more.kind == .rateLimited)
+        #expect(more.retryAfter == 1)
+        // The other client's newest job makes room in the full queue.
+        let other = queue.job("b0", from: "2001:db8:0:1::1")
         let displaced = try await #require(flood.last?.value)
-        #expect(displaced.kind == .rateLimited && displaced.retryAfter == 1)
+        #expect(displaced.kind == .rateLimited)
+        #expect(displaced.retryAfter == 1)
         queue.release()
         try await busy.value
-        for job in flood.dropLast() + [victim] { #expect(try await job.value == nil) }
+        for job in flood.dropLast() + [other] { #expect(try await job.value == nil) }
         #expect(queue.ran.prefix(2) == ["a0", "b0"])
     }
 
@@ -119,13 +121,14 @@ import Wire
         var jobs: [Task<APIError?, any Error>] = []
         for host in 1...3 { jobs += try await add(["\(host)"], from: "198.51.100.\(host)", to: queue) }
         let late = try await #require(add(["late"], from: "198.51.100.9", to: queue).first?.value)
-        #expect(late.kind == .unavailable && late.code == "overloaded")
+        #expect(late.kind == .unavailable)
+        #expect(late.code == "overloaded")
         queue.release()
         try await busy.value
         for job in jobs { #expect(try await job.value == nil) }
     }
 
-    @Test("An account has four jobs in a busy queue, from however many addresses")
+    @Test("An account has four jobs in a busy queue, from any number of addresses")
     func accounts() async throws {
         let queue = Queue(maximumWaiting: 8)
         let busy = try await queue.occupy()
@@ -138,7 +141,7 @@ import Wire
         for job in jobs.prefix(4) + other { #expect(try await job.value == nil) }
     }
 
-    @Test("90 connections of one client leave another client its logins")
+    @Test("90 connections of one client do not stop another client's logins")
     func fairness() async throws {
         let settings = ["HASHING_THREADS": "1", "LOGINS_PER_MINUTE": "0"]
         try await withAuth(settings: settings) { auth in

@@ -6,8 +6,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct HashingTests {
-    @Test func saltedHash() throws {
+@Suite("Password hashing") struct HashingTests {
+    @Test("A hash is salted, verifies its password and names its parameters")
+    func saltedHash() throws {
         let quick = Argon2id.Parameters(memory: 64, passes: 1, lanes: 1)
         let one = try Argon2id.hash("secret", parameters: quick)
         let other = try Argon2id.hash("secret", parameters: quick)
@@ -17,19 +18,24 @@ import Wire
         #expect(Argon2id.parameters(of: one) == quick)
     }
 
-    /// From the reference implementation's own tests.
-    @Test func referenceHash() throws {
+    /// A vector of the reference implementation's tests.
+    @Test("A hash of the reference implementation verifies")
+    func referenceHash() throws {
         let hash = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
         #expect(try Argon2id.verify("password", against: hash))
         #expect(Argon2id.parameters(of: hash) == .init(memory: 65_536, passes: 2, lanes: 1))
     }
 
-    @Test(arguments: ["", "x", "$argon2i$v=19$m=64,t=1,p=1$c29tZXNhbHQ$AAAA", "$2b$10$abcdefghijklmnopqrstuv"])
+    @Test(
+        "A malformed or foreign hash has no parameters",
+        arguments: ["", "x", "$argon2i$v=19$m=64,t=1,p=1$c29tZXNhbHQ$AAAA", "$2b$10$abcdefghijklmnopqrstuv"]
+    )
     func malformedHash(_ text: String) {
         #expect(Argon2id.parameters(of: text) == nil)
     }
 
-    @Test func queueLimit() async throws {
+    @Test("A full queue refuses further jobs")
+    func queueLimit() async throws {
         let threads = HashingThreads(count: 1, maximumWaiting: 2)
         let (began, signal) = AsyncStream<Void>.makeStream()
         let hold = DispatchSemaphore(value: 0)
@@ -39,7 +45,7 @@ import Wire
         }
         for await _ in began { break }
 
-        // The thread is taken: two wait, however many come.
+        // The only thread is busy, so two jobs wait and all others are refused.
         let refused = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<10 {
                 group.addTask {
@@ -62,7 +68,8 @@ import Wire
         try await running
     }
 
-    @Test func cancellation() async throws {
+    @Test("A cancelled job frees its place in the queue")
+    func cancellation() async throws {
         let threads = HashingThreads(count: 1, maximumWaiting: 1)
         let (began, signal) = AsyncStream<Void>.makeStream()
         let hold = DispatchSemaphore(value: 0)
@@ -81,26 +88,28 @@ import Wire
         try await running
     }
 
-    @Test func errors() async {
+    @Test("A job's error reaches the caller")
+    func errors() async {
         struct Failure: Error {}
         let threads = HashingThreads(count: 1, maximumWaiting: 1)
         await #expect(throws: Failure.self) { try await threads.run { throw Failure() } }
     }
 }
 
-@Suite struct KeyedConcurrencyLimitTests {
-    @Test func serialAndBounded() async throws {
+@Suite("Concurrency limit by key") struct KeyedConcurrencyLimitTests {
+    @Test("One key runs one job at a time, lets few wait, and delays no other key")
+    func serialAndBounded() async throws {
         let concurrencyLimit = KeyedConcurrencyLimit<String>(maximumWaiting: 3)
         let (began, signal) = AsyncStream<Void>.makeStream()
         let (hold, release) = AsyncStream<Void>.makeStream()
-        let running = Running()
+        let running = RunCounter()
         async let first: Void = concurrencyLimit.run("a") {
             signal.yield()
             for await _ in hold { break }
         }
         for await _ in began { break }
 
-        // Another key is free all the while.
+        // Another key is not delayed.
         try await concurrencyLimit.run("b") {}
         let refused = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {
@@ -131,8 +140,8 @@ import Wire
     }
 }
 
-/// How many were running at once.
-private final class Running: Sendable {
+/// Counts concurrent runs.
+private final class RunCounter: Sendable {
     private let counts = Mutex((now: 0, most: 0))
 
     var most: Int { counts.withLock { $0.most } }
@@ -142,11 +151,12 @@ private final class Running: Sendable {
     func end() { counts.withLock { $0.now -= 1 } }
 }
 
-@Suite struct TokenEncryptorTests {
+@Suite("Token encryption") struct TokenEncryptorTests {
     private let old = Data(repeating: 1, count: 32).base64EncodedString()
     private let new = String(repeating: "ab", count: 32)
 
-    @Test func associatedData() throws {
+    @Test("A ciphertext opens only for its row and unchanged")
+    func associatedData() throws {
         let encryptor = try TokenEncryptor(keys: old)
         var ciphertext = try encryptor.seal(Data("secret".utf8), for: "row 1")
         #expect(ciphertext.box.range(of: Data("secret".utf8)) == nil)
@@ -156,7 +166,8 @@ private final class Running: Sendable {
         #expect(throws: TokenEncryptor.Failure.self) { try encryptor.open(ciphertext, for: "row 1") }
     }
 
-    @Test func keyRotation() throws {
+    @Test("A new key encrypts while the old one still decrypts")
+    func keyRotation() throws {
         let ciphertext = try TokenEncryptor(keys: old).seal(Data("secret".utf8), for: "row")
         let both = try TokenEncryptor(keys: "\(new), \(old)")
         #expect(try both.open(ciphertext, for: "row") == Data("secret".utf8))
@@ -164,14 +175,15 @@ private final class Running: Sendable {
         #expect(throws: TokenEncryptor.Failure.self) { try TokenEncryptor(keys: new).open(ciphertext, for: "row") }
     }
 
-    @Test(arguments: ["", ",", "short", "AAAA", String(repeating: "zz", count: 32)])
+    @Test("Malformed keys are refused", arguments: ["", ",", "short", "AAAA", String(repeating: "zz", count: 32)])
     func malformedKeys(_ text: String) {
         #expect(throws: TokenEncryptor.Failure.self) { try TokenEncryptor(keys: text) }
     }
 }
 
-@Suite struct AddressTests {
-    @Test func ranges() throws {
+@Suite("Address ranges") struct AddressTests {
+    @Test("A range contains its addresses and no others")
+    func ranges() throws {
         let ranges = try #require(AddressRanges("10.0.0.0/8, 192.168.4.0/22,::1,2001:db8::/33"))
         for address in ["10.255.0.1", "192.168.7.255", "::1", "2001:db8:7fff::1", "::ffff:10.0.0.1"] {
             #expect(ranges.contains(try #require(IPAddress(address))), "\(address)")
@@ -182,12 +194,18 @@ private final class Running: Sendable {
         #expect(AddressRanges.loopback.contains(try #require(IPAddress("127.8.8.8"))))
     }
 
-    @Test(arguments: ["x", "10.0.0.0/33", "::1/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1"])
+    @Test(
+        "A malformed range is refused",
+        arguments: ["x", "10.0.0.0/33", "::1/129", "10.0.0.0/", "10.0.0.0/8/8", "10.0.0.0/-1"]
+    )
     func malformedRanges(_ text: String) {
         #expect(AddressRanges(text) == nil)
     }
 
-    @Test(arguments: ["", "10.0.0", "10.0.0.256", "example.org", "1.2.3.4:80", ":::1"])
+    @Test(
+        "A malformed address is refused",
+        arguments: ["", "10.0.0", "10.0.0.256", "example.org", "1.2.3.4:80", ":::1"]
+    )
     func malformedAddresses(_ text: String) {
         #expect(IPAddress(text) == nil)
     }

@@ -11,11 +11,12 @@ import Wire
 
 @testable import AuthServer
 
-/// Passwords that are forgotten, changed, or known to too many.
-@Suite(.timeLimit(.minutes(5))) struct PasswordTests {
+/// Passwords that are forgotten, changed, guessed or breached.
+@Suite("Passwords", .timeLimit(.minutes(5))) struct PasswordTests {
     private static let new = "a new horse for a new day"
 
-    @Test func resetPassword() async throws {
+    @Test("A reset sets the password, ends all sessions and informs the user")
+    func resetPassword() async throws {
         try await withMail { fixture in
             let ada = try await fixture.verified("ada", "ada@example.org")
             #expect(try await fixture.requestReset("ADA@example.org").status == 200)
@@ -28,12 +29,13 @@ import Wire
             #expect(try await fixture.auth.refresh(ada.refreshToken).status == 401)
             #expect(try await fixture.auth.me(ada.jwt).status == 403)
             #expect(try await fixture.reset(token, to: Auth.password).status == 400)
-            let told = try await fixture.mails(to: "ada@example.org", count: 3)
-            #expect(told.last?.subject == "Your password at Roost was changed")
+            let mails = try await fixture.mails(to: "ada@example.org", count: 3)
+            #expect(mails.last?.subject == "Your password at Roost was changed")
         }
     }
 
-    @Test func concurrentResets() async throws {
+    @Test("Of concurrent resets with one link, one succeeds")
+    func concurrentResets() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             _ = try await fixture.requestReset("ada@example.org")
@@ -48,7 +50,8 @@ import Wire
         }
     }
 
-    @Test func linkLifetime() async throws {
+    @Test("A reset link is valid for an hour")
+    func linkLifetime() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             _ = try await fixture.requestReset("ada@example.org")
@@ -58,8 +61,9 @@ import Wire
         }
     }
 
-    /// What folds to an address may be another's mailbox: the link goes to the one that was verified.
-    @Test func lookalikeAddress() async throws {
+    /// An address that folds to a verified one may be another mailbox, so the link goes to the verified one.
+    @Test("A reset for a lookalike address is sent to the verified address")
+    func lookalikeAddress() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("smith", "smith@example.org")
             let lookalike = "\u{17F}mith@example.org"
@@ -70,14 +74,16 @@ import Wire
         }
     }
 
-    /// It is looked up when the mail is written, so what is done before the answer is the same.
-    @Test func unknownAddress() async throws {
+    /// The address is looked up when the mail is sent, so the work before the response is the same.
+    @Test("The response to a reset request is the same for known and unknown addresses")
+    func unknownAddress() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
             try await fixture.drainOutbox()
             let known = try await fixture.requestReset("ada@example.org")
             let unknown = try await fixture.requestReset("nobody@example.org")
-            #expect(known.status == 200 && unknown.status == 200)
+            #expect(known.status == 200)
+            #expect(unknown.status == 200)
             #expect(known.text == unknown.text)
             #expect(Set(known.headers.map(\.name)) == Set(unknown.headers.map(\.name)))
             _ = try await fixture.mails(to: "ada@example.org", count: 2)
@@ -86,7 +92,8 @@ import Wire
         }
     }
 
-    @Test func unverifiedAddress() async throws {
+    @Test("An unverified address gets no reset link")
+    func unverifiedAddress() async throws {
         try await withMail { fixture in
             _ = try await fixture.auth.post(
                 "/auth/register",
@@ -99,7 +106,8 @@ import Wire
         }
     }
 
-    @Test func clientLimit() async throws {
+    @Test("Reset requests are limited by client address")
+    func clientLimit() async throws {
         try await withMail { fixture in
             for number in 0..<EmailOutbox.perCaller {
                 let answer = try await fixture.requestReset("\(number)@example.org", address: "203.0.113.7")
@@ -110,7 +118,8 @@ import Wire
         }
     }
 
-    @Test func changePassword() async throws {
+    @Test("Changing the password ends the other sessions")
+    func changePassword() async throws {
         try await withMail { fixture in
             let ada = try await fixture.auth.signUp("ada")
             let other = try await fixture.auth.signIn("ada")
@@ -121,8 +130,9 @@ import Wire
                     token: ada.jwt
                 )
             }
-            let wrong = try await change("not her password")
-            #expect(wrong.status == 403 && wrong.problem?.code == "wrong_password")
+            let wrong = try await change("a wrong password")
+            #expect(wrong.status == 403)
+            #expect(wrong.problem?.code == "wrong_password")
             #expect(wrong.problem?.field == "currentPassword")
             #expect(try await change(Auth.password).status == 200)
 
@@ -134,7 +144,8 @@ import Wire
         }
     }
 
-    @Test func guessLimit() async throws {
+    @Test("Guesses of the current password are limited, and logins are not affected")
+    func guessLimit() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES": "3"]) { auth in
             let ada = try await auth.signUp("ada")
             let guess = json(["currentPassword": "a guess at it", "newPassword": .string(Self.new)])
@@ -142,14 +153,15 @@ import Wire
                 #expect(try await auth.post("/auth/password", guess, token: ada.jwt).status == 403)
             }
             #expect(try await auth.post("/auth/password", guess, token: ada.jwt).status == 429)
-            // Logging in is counted by itself: a thief of a session keeps its owner from nothing.
+            // Logins are counted separately, so a thief with a session cannot lock the owner out.
             #expect(try await auth.login("ada").status == 200)
         }
     }
 
-    @Test func breachedPassword() async throws {
+    @Test("A breached password is refused")
+    func breachedPassword() async throws {
         let file = NSTemporaryDirectory() + "breached-\(UUID().uuidString)"
-        // Silence: it is a temporary file.
+        // A temporary file may stay behind.
         defer { try? FileManager.default.removeItem(atPath: file) }
         let stolen = (0..<500).map { "stolen password \($0)" }
         let lines = stolen.map { password in
@@ -172,34 +184,42 @@ import Wire
                     ]),
                     token: path == "/auth/password" ? ada.jwt : nil
                 )
-                #expect(answer.status == 400 && answer.problem?.code == "breached_password")
+                #expect(answer.status == 400)
+                #expect(answer.problem?.code == "breached_password")
                 #expect(answer.problem?.field == field)
             }
         }
     }
 
-    @Test(arguments: ["", "not a hash\n", "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8\n"])
+    @Test(
+        "A malformed or missing list of breached passwords is refused",
+        arguments: ["", "not a hash\n", "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8\n"]
+    )
     func malformedList(_ text: String) throws {
         let file = NSTemporaryDirectory() + "breached-\(UUID().uuidString)"
-        // Silence: it is a temporary file.
+        // A temporary file may stay behind.
         defer { try? FileManager.default.removeItem(atPath: file) }
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         #expect(throws: SettingError.self) { try BreachedPasswords(path: file) }
         #expect(throws: SettingError.self) { try BreachedPasswords(path: "/nowhere/at/all") }
     }
 
-    /// What looks at every link in a mail must not use it up.
-    @Test func contentSecurityPolicy() async throws {
+    /// A mail scanner that opens the link must not use it up, so the page does it by script.
+    @Test("The pages of mail links allow only their own script and style")
+    func contentSecurityPolicy() async throws {
         try await withAuth { auth in
             for path in ["/auth/password/reset", "/auth/email/verify"] {
                 let page = try await auth.service.send(.get, path)
-                #expect(page.status == 200 && page.headers[.contentType] == "text/html; charset=utf-8")
+                #expect(page.status == 200)
+                #expect(page.headers[.contentType] == "text/html; charset=utf-8")
                 let policy = try #require(page.headers[.contentSecurityPolicy])
                 for element in ["script", "style"] {
                     let source = EmailLinkPage.source(element, of: page.text)
-                    #expect(source.hasPrefix("'sha256-") && policy.contains("\(element)-src \(source)"))
+                    #expect(source.hasPrefix("'sha256-"))
+                    #expect(policy.contains("\(element)-src \(source)"))
                 }
-                #expect(policy.hasPrefix("default-src 'none'") && !policy.contains("unsafe"))
+                #expect(policy.hasPrefix("default-src 'none'"))
+                #expect(!policy.contains("unsafe"))
             }
         }
     }

@@ -7,7 +7,7 @@ import WebAuthn
 import Wire
 
 extension Auth {
-    /// The answer's JSON with something more beside it.
+    /// The JSON of an authenticator's response with additional fields.
     private func text(_ answer: some Encodable, with more: [String: JSONValue] = [:]) throws -> String {
         let value = try WireJSON.decoder().decode(JSONValue.self, from: JSONEncoder().encode(answer))
         guard case .object(let fields) = value else { throw TestSupportError("no object") }
@@ -26,10 +26,10 @@ extension Auth {
         challenge: String? = nil,
         name: String? = nil
     ) async throws -> TestHTTPResponse {
-        let asked: String
-        if let challenge { asked = challenge } else { asked = try await creationChallenge(person) }
+        let signed: String
+        if let challenge { signed = challenge } else { signed = try await creationChallenge(person) }
         let more = name.map { ["name": JSONValue.string($0)] } ?? [:]
-        let body = try text(authenticator.create(asked), with: more)
+        let body = try text(authenticator.create(signed), with: more)
         return try await service.send(.post, "/auth/passkeys", token: person.jwt, body: body)
     }
 
@@ -43,9 +43,9 @@ extension Auth {
         challenge: String? = nil,
         device: String? = nil
     ) async throws -> TestHTTPResponse {
-        let asked: String
-        if let challenge { asked = challenge } else { asked = try await loginChallenge() }
+        let signed: String
+        if let challenge { signed = challenge } else { signed = try await loginChallenge() }
         let more = device.map { ["deviceId": JSONValue.string($0)] } ?? [:]
-        return try await post("/auth/login/passkey", try text(authenticator.get(asked), with: more))
+        return try await post("/auth/login/passkey", try text(authenticator.get(signed), with: more))
     }
 }

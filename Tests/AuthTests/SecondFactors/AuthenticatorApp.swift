@@ -7,20 +7,22 @@ import Wire
 
 @testable import AuthServer
 
-/// An authenticator app that has somebody's second factor.
+/// An authenticator app with a user's second factor.
 struct AuthenticatorApp: Sendable {
     let clock: TestClock
     let totp: TOTP
     let recoveryCodes: [String]
 
-    /// What it shows, so many periods from now.
+    /// The code that the app shows after this number of periods.
     func code(in periods: Int64 = 0) -> String {
         totp.code(at: Int64(clock.now.timeIntervalSince1970 / TOTP.period) + periods)
     }
 }
 
 extension Auth {
-    /// Gives somebody an app; the code that confirms it is used up, and a minute goes by.
+    /// Sets an app up for a user.
+    ///
+    /// Confirming uses the current code, so the clock advances by a minute.
     func addApp(of person: Person, at clock: TestClock) async throws -> AuthenticatorApp {
         let begun = try await service.send(.post, "/auth/mfa/totp", token: person.jwt)
         let totp = TOTP(secret: decode(base32: try begun.decode(NewTOTP.self).secret))
@@ -32,13 +34,13 @@ extension Auth {
         return AuthenticatorApp(clock: clock, totp: totp, recoveryCodes: codes)
     }
 
-    /// Goes on with a sign-in that asks for a code.
+    /// Completes a sign-in that needs a code.
     func finish(_ challenge: String?, _ code: String) async throws -> TestHTTPResponse {
         try await post("/auth/login/mfa", json(["challenge": .string(challenge ?? ""), "code": .string(code)]))
     }
 }
 
-/// Base32 as an app reads it.
+/// Decodes Base32 like an authenticator app.
 func decode(base32 text: String) -> Data {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
     let bits = text.flatMap { letter -> String in

@@ -10,7 +10,7 @@ import Wire
 
 @testable import AuthServer
 
-/// Somebody with an authenticator app.
+/// A user with an authenticator app.
 private struct Phone {
     let auth: Auth
     let person: Auth.Person
@@ -39,41 +39,47 @@ private func withPhone(
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct SecondFactorTests {
-    @Test func signIn() async throws {
+@Suite("Second factors", .timeLimit(.minutes(5))) struct SecondFactorTests {
+    @Test("A sign-in is completed with a code of the app, once")
+    func signIn() async throws {
         try await withPhone { phone in
             let challenge = try await phone.challenge()
             #expect(try await phone.finish(challenge, "000000").status == 401 || phone.app.code() == "000000")
             let signedIn = try await phone.finish(challenge, phone.app.code())
-            #expect(signedIn.status == 200 && signedIn.headers[.cacheControl] == "no-store")
+            #expect(signedIn.status == 200)
+            #expect(signedIn.headers[.cacheControl] == "no-store")
             let jwt = try signedIn.decode(SignIn.self).jwt
             #expect(try await phone.auth.me(jwt).status == 200)
             #expect(try await phone.finish(challenge, phone.app.code(in: 1)).problem?.code == "invalid_challenge")
         }
     }
 
-    @Test func unconfirmed() async throws {
+    @Test("An app counts only once it is confirmed")
+    func unconfirmed() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             #expect(try await auth.service.send(.post, "/auth/mfa/totp", token: ada.jwt).status == 200)
             #expect(try await auth.login("ada").status == 200)
             let wrong = try await auth.post("/auth/mfa/totp/confirm", json(["code": "12345"]), token: ada.jwt)
-            #expect(wrong.status == 400 && wrong.problem?.field == "code")
+            #expect(wrong.status == 400)
+            #expect(wrong.problem?.field == "code")
         }
     }
 
-    @Test func singleUse() async throws {
+    @Test("A code works once, and no earlier code works after it")
+    func singleUse() async throws {
         try await withPhone { phone in
             let (first, second) = (try await phone.challenge(), try await phone.challenge())
             #expect(try await phone.finish(first, phone.app.code()).status == 200)
             #expect(try await phone.finish(second, phone.app.code()).status == 401)
-            // Nor one that was shown before it.
+            // An earlier code does not work either.
             #expect(try await phone.finish(second, phone.app.code(in: -1)).status == 401)
             #expect(try await phone.finish(second, phone.app.code(in: 1)).status == 200)
         }
     }
 
-    @Test func clockSkew() async throws {
+    @Test("A code may be one period early or late")
+    func clockSkew() async throws {
         try await withPhone { phone in
             for (periods, status) in [(-2, 401), (2, 401), (-1, 200), (1, 200)] as [(Int64, Int)] {
                 let challenge = try await phone.challenge()
@@ -82,7 +88,8 @@ private func withPhone(
         }
     }
 
-    @Test func recoveryCode() async throws {
+    @Test("A recovery code works once, in any spelling")
+    func recoveryCode() async throws {
         try await withPhone { phone in
             #expect(Set(phone.app.recoveryCodes).count == RecoveryCode.count)
             let typed = phone.app.recoveryCodes[0].lowercased().replacing("-", with: " ")
@@ -93,7 +100,8 @@ private func withPhone(
         }
     }
 
-    @Test func guessLimit() async throws {
+    @Test("Guesses are limited for a challenge and for an account")
+    func guessLimit() async throws {
         try await withPhone(settings: ["LOGIN_FAILURES": "8"]) { phone in
             let first = try await phone.challenge()
             for _ in 0..<SecondFactors.attempts {
@@ -103,11 +111,13 @@ private func withPhone(
             let second = try await phone.challenge()
             for _ in 0..<3 { #expect(try await phone.finish(second, "guess").status == 401) }
             let refused = try await phone.finish(second, phone.app.code())
-            #expect(refused.status == 429 && refused.headers[.retryAfter] != nil)
+            #expect(refused.status == 429)
+            #expect(refused.headers[.retryAfter] != nil)
         }
     }
 
-    @Test func knownDevice() async throws {
+    @Test("Guesses of a stranger do not lock out a known device")
+    func knownDevice() async throws {
         try await withPhone(settings: ["LOGIN_FAILURES": "2"], device: "phone-7f3a") { phone in
             let foreign = try await phone.challenge(device: "another")
             for _ in 0..<4 { _ = try await phone.finish(foreign, "guess") }
@@ -118,7 +128,8 @@ private func withPhone(
         }
     }
 
-    @Test func concurrentGuesses() async throws {
+    @Test("Concurrent guesses cannot exceed the limit")
+    func concurrentGuesses() async throws {
         try await withPhone(settings: ["LOGIN_FAILURES": "8"]) { phone in
             let (first, second) = (try await phone.challenge(), try await phone.challenge())
             let codes = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -135,7 +146,8 @@ private func withPhone(
         }
     }
 
-    @Test func concurrentSignIns() async throws {
+    @Test("Of concurrent sign-ins with one challenge, one succeeds")
+    func concurrentSignIns() async throws {
         try await withPhone { phone in
             let challenge = try await phone.challenge()
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -147,7 +159,8 @@ private func withPhone(
         }
     }
 
-    @Test func challengeExpiry() async throws {
+    @Test("A challenge expires after five minutes")
+    func challengeExpiry() async throws {
         try await withPhone { phone in
             let challenge = try await phone.challenge()
             phone.app.clock.advance(seconds: 301)
@@ -155,7 +168,8 @@ private func withPhone(
         }
     }
 
-    @Test func removal() async throws {
+    @Test("Removing the app needs a code")
+    func removal() async throws {
         try await withPhone { phone in
             func turnOff(_ code: String) async throws -> TestHTTPResponse {
                 try await phone.auth.service.send(
@@ -174,31 +188,36 @@ private func withPhone(
         }
     }
 
-    @Test func secondApp() async throws {
+    @Test("A second app is refused")
+    func secondApp() async throws {
         try await withPhone { phone in
             let again = try await phone.auth.post(
                 "/auth/mfa/totp",
                 json(["password": .string(Auth.password)]),
                 token: phone.person.jwt
             )
-            #expect(again.status == 409 && again.problem?.code == "mfa_already_enabled")
+            #expect(again.status == 409)
+            #expect(again.problem?.code == "mfa_already_enabled")
         }
     }
 
-    @Test func oldSession() async throws {
+    @Test("Adding an app needs a recent sign-in and a registered account")
+    func oldSession() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
             clock.advance(seconds: 301)
             let refused = try await auth.service.send(.post, "/auth/mfa/totp", token: ada.jwt)
-            #expect(refused.status == 403 && refused.problem?.code == "recent_login_required")
+            #expect(refused.status == 403)
+            #expect(refused.problem?.code == "recent_login_required")
             let anonymous = try await auth.anonymous()
             #expect(try await auth.service.send(.post, "/auth/mfa/totp", token: anonymous.jwt).status == 409)
         }
     }
 
-    /// Who reads somebody's mail has not his phone.
-    @Test func passwordReset() async throws {
+    /// Access to the mailbox does not replace the phone.
+    @Test("A password reset does not remove the second factor")
+    func passwordReset() async throws {
         try await withMail { fixture in
             let ada = try await fixture.verified("ada", "ada@example.org")
             _ = try await fixture.auth.addApp(of: ada, at: fixture.clock)
@@ -207,11 +226,13 @@ private func withPhone(
             let token = try await fixture.token(to: "ada@example.org", count: 3)
             #expect(try await fixture.reset(token, to: "a new horse for a new day").status == 200)
             let login = try await fixture.auth.login("ada", password: "a new horse for a new day")
-            #expect(login.status == 401 && login.problem?.code == "mfa_required")
+            #expect(login.status == 401)
+            #expect(login.problem?.code == "mfa_required")
         }
     }
 
-    @Test func encryptedAtRest() async throws {
+    @Test("The secret is encrypted, and recovery codes are stored as hashes")
+    func encryptedAtRest() async throws {
         try await withPhone { phone in
             let pool = phone.auth.service.database.pool
             let ciphertext = try await pool.one("SELECT encrypted_secret FROM totp_factors") {

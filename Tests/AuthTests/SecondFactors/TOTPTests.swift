@@ -3,10 +3,11 @@ import Testing
 
 @testable import AuthServer
 
-/// One-time codes, and what apps and people are told of them, by the standards' own examples.
-@Suite struct TOTPTests {
+/// One-time codes and recovery codes, with the examples of the standards.
+@Suite("One-time codes") struct TOTPTests {
     /// RFC 6238, appendix B, in six digits.
     @Test(
+        "Codes are those of RFC 6238",
         arguments: [
             (59, "287082"), (1_111_111_109, "081804"), (1_111_111_111, "050471"), (1_234_567_890, "005924"),
             (2_000_000_000, "279037"), (20_000_000_000, "353130"),
@@ -20,21 +21,33 @@ import Testing
     }
 
     /// RFC 4648, section 10, without the padding.
-    @Test(arguments: [("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foobar", "MZXW6YTBOI")])
+    @Test(
+        "Base32 is that of RFC 4648",
+        arguments: [("", ""), ("f", "MY"), ("fo", "MZXQ"), ("foo", "MZXW6"), ("foobar", "MZXW6YTBOI")]
+    )
     func base32Vectors(text: String, encoded: String) {
         #expect(Base32.encode(Data(text.utf8)) == encoded)
     }
 
-    @Test func provisioningURI() throws {
+    @Test("The URI for apps names issuer, account and parameters")
+    func provisioningURI() throws {
         let totp = TOTP(secret: Data(repeating: 0, count: 20))
         let parts = try #require(URLComponents(string: totp.uri(issuer: "Ro:ost & Co", account: "ada/b ü")))
-        #expect(parts.scheme == "otpauth" && parts.host == "totp" && parts.path == "/Ro ost & Co:ada/b ü")
+        #expect(parts.scheme == "otpauth")
+        #expect(parts.host == "totp")
+        #expect(parts.path == "/Ro ost & Co:ada/b ü")
         let items = Dictionary(uniqueKeysWithValues: (parts.queryItems ?? []).map { ($0.name, $0.value ?? "") })
-        #expect(items["secret"] == String(repeating: "A", count: 32) && items["issuer"] == "Ro:ost & Co")
-        #expect(items["digits"] == "6" && items["period"] == "30" && items["algorithm"] == "SHA1")
+        #expect(items["secret"] == String(repeating: "A", count: 32))
+        #expect(items["issuer"] == "Ro:ost & Co")
+        #expect(items["digits"] == "6")
+        #expect(items["period"] == "30")
+        #expect(items["algorithm"] == "SHA1")
     }
 
-    @Test(arguments: ["", "ABCD", "ABCD-EFGH-IJKL-MNO", "ABCD-EFGH-IJKL-MNOPQ", String(repeating: "-", count: 80)])
+    @Test(
+        "A malformed recovery code is refused",
+        arguments: ["", "ABCD", "ABCD-EFGH-IJKL-MNO", "ABCD-EFGH-IJKL-MNOPQ", String(repeating: "-", count: 80)]
+    )
     func malformedRecoveryCode(_ text: String) {
         #expect(RecoveryCode(typed: text) == nil)
     }

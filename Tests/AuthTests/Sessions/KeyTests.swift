@@ -11,8 +11,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct KeyTests {
-    @Test func keyDocument() async throws {
+@Suite("Signing keys") struct KeyTests {
+    @Test("The key document has the current key first and a standby, without private parts")
+    func keyDocument() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let answer = try await auth.service.send(.get, "/.well-known/jwks.json")
@@ -28,7 +29,8 @@ import Wire
         }
     }
 
-    @Test func caching() async throws {
+    @Test("Key document and metadata are cached with an entity tag, and name the public URLs")
+    func caching() async throws {
         try await withAuth(settings: ["PUBLIC_URL": "https://chat.example.org/"]) { auth in
             for name in ["jwks.json", "openid-configuration", "oauth-authorization-server"] {
                 let answer = try await auth.service.send(.get, "/.well-known/\(name)")
@@ -57,7 +59,8 @@ import Wire
         }
     }
 
-    @Test func rotation() async throws {
+    @Test("A rotation makes the standby key current and keeps the old key valid")
+    func rotation() async throws {
         try await withAuth { auth in
             let roost = AuthClient(try auth.service.peerClient("roost", callee: "auth"))
             let before = try await auth.signUp("ada")
@@ -77,7 +80,8 @@ import Wire
         }
     }
 
-    @Test func keyExpiry() async throws {
+    @Test("A previous key is deleted once no token of it can be valid")
+    func keyExpiry() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let roost = AuthClient(try auth.service.peerClient("roost", callee: "auth"))
@@ -93,7 +97,8 @@ import Wire
         }
     }
 
-    @Test func operatorOnly() async throws {
+    @Test("Only the operator rotates keys")
+    func operatorOnly() async throws {
         try await withAuth { auth in
             for caller in ["gateway", "conversations", "auth"] {
                 let client = AuthClient(try auth.service.peerClient(caller, callee: "auth"))
@@ -108,7 +113,8 @@ import Wire
         }
     }
 
-    @Test func concurrentStart() async throws {
+    @Test("Two instances sign with the same key and accept each other's tokens")
+    func concurrentStart() async throws {
         try await withTwoAuths { first, second in
             let ada = try await first.signUp("ada")
             let again = try await second.signIn("ada")
@@ -118,7 +124,8 @@ import Wire
         }
     }
 
-    @Test func concurrentFirstKeys() async throws {
+    @Test("Instances that start at once make one set of keys")
+    func concurrentFirstKeys() async throws {
         try await TestDatabase.with(migrations: AuthService.migrations) { database in
             let encryptor = try TokenEncryptor(keys: Auth.key)
             let documents = try await withThrowingTaskGroup(of: KeyDocument.self) { group in
@@ -141,7 +148,8 @@ import Wire
         }
     }
 
-    @Test func encryptedAtRest() async throws {
+    @Test("Private keys are encrypted and bound to their key id")
+    func encryptedAtRest() async throws {
         try await withAuth { auth in
             let store = SigningKeyStore(db: auth.service.database.pool)
             let keys = try await store.list()
@@ -155,7 +163,8 @@ import Wire
         }
     }
 
-    @Test func lostEncryptionKey() async throws {
+    @Test("A start without the encryption key fails, and with both keys succeeds")
+    func lostEncryptionKey() async throws {
         try await withAuth { auth in
             let other = Data(repeating: 8, count: 32).base64EncodedString()
             await #expect(throws: TokenEncryptor.Failure.self) {
@@ -165,7 +174,7 @@ import Wire
                     settings: ["TOKEN_ENCRYPTION_KEY": other]
                 ) { _ in }
             }
-            // A new key before the old one opens what was there.
+            // With a new key first and the old one second, the existing rows open.
             try await TestService.with(
                 AuthService.self,
                 over: auth.service.database,

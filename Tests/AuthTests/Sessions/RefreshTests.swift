@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct RefreshTests {
-    @Test func rotation() async throws {
+@Suite("Refresh tokens") struct RefreshTests {
+    @Test("A refresh gives new tokens, and the old access token stays valid")
+    func rotation() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -17,13 +18,15 @@ import Wire
             #expect(answer.headers[.cacheControl] == "no-store")
             let next = try answer.decode(SignIn.self)
             #expect(next.userId == ada.userId)
-            #expect(next.refreshToken != ada.refreshToken && next.jwt != ada.jwt)
+            #expect(next.refreshToken != ada.refreshToken)
+            #expect(next.jwt != ada.jwt)
             #expect(try await auth.me(next.jwt).status == 200)
             #expect(try await auth.me(ada.jwt).status == 200)
         }
     }
 
-    @Test func lostResponse() async throws {
+    @Test("A refresh whose response was lost can be repeated until its token was used")
+    func lostResponse() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -37,7 +40,8 @@ import Wire
         }
     }
 
-    @Test func concurrentRefreshes() async throws {
+    @Test("Concurrent refreshes with one token all succeed")
+    func concurrentRefreshes() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let answers = try await withThrowingTaskGroup(of: TestHTTPResponse.self) { group in
@@ -48,20 +52,21 @@ import Wire
             let tokens = try answers.map { try $0.decode(SignIn.self).refreshToken }
             #expect(Set(tokens).count == 50)
 
-            // Whichever of them the client kept, it goes on.
+            // The session continues with any of the tokens that the client kept.
             for token in tokens { _ = try await auth.next(token) }
             #expect(try await auth.me(ada.jwt).status == 200)
         }
     }
 
-    @Test func reuseEndsSession() async throws {
+    @Test("Reuse of a token whose successor was used ends the session")
+    func reuseEndsSession() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let other = try await auth.signIn("ada")
             let second = try await auth.next(ada.refreshToken)
             let third = try await auth.next(second)
 
-            // Somebody who copied the first one, on a device of his own.
+            // A thief who copied the first token, on another device.
             let stolen = try await auth.refresh(ada.refreshToken)
             #expect(stolen.status == 401)
             #expect(stolen.problem?.code == "invalid_refresh_token")
@@ -73,7 +78,8 @@ import Wire
         }
     }
 
-    @Test func reuseGraceForSameDevice() async throws {
+    @Test("The same device may reuse a token for ten seconds")
+    func reuseGraceForSameDevice() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
@@ -90,7 +96,7 @@ import Wire
         }
     }
 
-    @Test(arguments: [nil, "another phone"])
+    @Test("Another device may not reuse a token within ten seconds", arguments: [nil, "another phone"])
     func noGraceForOtherDevice(_ device: String?) async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada", device: "phone")
@@ -102,7 +108,8 @@ import Wire
         }
     }
 
-    @Test func prunedTokenEndsSession() async throws {
+    @Test("Reuse of a token that was already deleted ends the session")
+    func prunedTokenEndsSession() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -121,7 +128,8 @@ import Wire
         }
     }
 
-    @Test func forgedToken() async throws {
+    @Test("A forged token is refused and does not end the session")
+    func forgedToken() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let bytes = try #require(Base64URL.decode(ada.refreshToken))
@@ -139,7 +147,8 @@ import Wire
         }
     }
 
-    @Test func idleLifetime() async throws {
+    @Test("A session ends after 30 days without a refresh")
+    func idleLifetime() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -150,7 +159,8 @@ import Wire
         }
     }
 
-    @Test func maximumLifetime() async throws {
+    @Test("A session ends after 90 days, and its last access token with it")
+    func maximumLifetime() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -168,7 +178,8 @@ import Wire
         }
     }
 
-    @Test func storedAsHash() async throws {
+    @Test("The database has no refresh token, only its hash")
+    func storedAsHash() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let bytes = try #require(Base64URL.decode(ada.refreshToken))
@@ -180,7 +191,8 @@ import Wire
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("Reuse is detected across instances")
+    func twoInstances() async throws {
         try await withTwoAuths { first, second in
             let ada = try await first.signUp("ada")
             let next = try await second.next(ada.refreshToken)

@@ -8,12 +8,12 @@ import Testing
 @testable import AuthServer
 
 @Suite("Revocation feed") struct RevocationFeedTests {
-    @Test("A request that ends a session returns only after its token is refused, although a look found it first")
-    func toldBeforeKnown() async throws {
+    @Test("A request that ends a session returns only once its token is refused, even if a poll found it first")
+    func returnsAfterReport() async throws {
         try await withAuth { auth in
             let record = RevocationStore.Record(serial: 7, session: UUID(), revokedAt: Date())
-            let told = Lock([Revocation]())
-            let toldAtReturn = Lock(-1)
+            let reported = Lock([Revocation]())
+            let reportedAtReturn = Lock(-1)
             let feed = Lock(RevocationFeed?.none)
             let isPolling = Lock(true)
             let value = RevocationFeed(
@@ -22,26 +22,26 @@ import Testing
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 now: { Date() },
                 onRevoked: { revocations in
-                    // The look is interrupted here, before it tells; the request runs meanwhile.
+                    // The poll is interrupted here, before it reports; the request runs meanwhile.
                     let isFirst = isPolling.withLock { isPolling in
                         defer { isPolling = false }
                         return isPolling
                     }
                     if isFirst {
                         feed.withLock(\.self)?.receive([record])
-                        toldAtReturn.withLock { $0 = told.withLock(\.count) }
+                        reportedAtReturn.withLock { $0 = reported.withLock(\.count) }
                     }
-                    told.withLock { $0 += revocations }
+                    reported.withLock { $0 += revocations }
                 }
             )
             feed.withLock { $0 = value }
             value.receive([record])
             feed.withLock { $0 = nil }
-            #expect(toldAtReturn.withLock(\.self) == 1)
+            #expect(reportedAtReturn.withLock(\.self) == 1)
 
-            let count = told.withLock(\.count)
+            let count = reported.withLock(\.count)
             value.receive([record])
-            #expect(told.withLock(\.count) == count)
+            #expect(reported.withLock(\.count) == count)
         }
     }
 }

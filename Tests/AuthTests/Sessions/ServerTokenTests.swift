@@ -11,8 +11,8 @@ import Wire
 
 @testable import AuthServer
 
-/// What an application's server signs for itself counts as long as its key does.
-@Suite struct ServerTokenTests {
+/// Tokens that an application's server signs with the application's key.
+@Suite("Server tokens") struct ServerTokenTests {
     /// A token of the application's server.
     private static func token(_ acme: Customer, lifetime: Double = 300) throws -> String {
         let now = Date()
@@ -23,8 +23,8 @@ import Wire
         return try acme.token(claims)
     }
 
-    /// A verifier as another service has it.
-    private static func peerClient(of acme: Customer) async throws -> CredentialVerifier {
+    /// A verifier of another service.
+    private static func peerVerifier(of acme: Customer) async throws -> CredentialVerifier {
         let verifier = CredentialVerifier(
             source: HTTPCredentialSource(auth: try acme.auth.service.peerClient("push", callee: "auth")),
             issuer: TestKeys.issuer,
@@ -34,13 +34,16 @@ import Wire
         return verifier
     }
 
-    @Test func acceptedByServices() async throws {
+    @Test("Services accept a server token, and account routes do not")
+    func acceptedByServices() async throws {
         try await withCustomer { acme in
             let token = try Self.token(acme)
             let here = try await acme.auth.service.assembled.verifier.identify(token, allowingServer: true)
-            let there = try await Self.peerClient(of: acme).identify(token, allowingServer: true)
-            #expect(here == there && here.isServer && here.user.application == acme.id)
-            // It is nobody's account, session or administrator.
+            let there = try await Self.peerVerifier(of: acme).identify(token, allowingServer: true)
+            #expect(here == there)
+            #expect(here.isServer)
+            #expect(here.user.application == acme.id)
+            // A server token is no account, session or administrator.
             for path in ["/auth/me", "/auth/sessions", "/applications"] {
                 #expect(try await acme.auth.service.send(.get, path, token: token).status == 403)
             }
@@ -53,9 +56,10 @@ import Wire
         }
     }
 
-    @Test func revokedKey() async throws {
+    @Test("Revoking the key ends its server tokens in every service")
+    func revokedKey() async throws {
         try await withCustomer { acme in
-            let verifier = try await Self.peerClient(of: acme)
+            let verifier = try await Self.peerVerifier(of: acme)
             let token = try Self.token(acme)
             _ = try await verifier.identify(token, allowingServer: true)
             let following = Task { await verifier.run() }
@@ -63,7 +67,7 @@ import Wire
 
             #expect(try await acme.asAdmin(.delete, "/applications/\(acme.id)/keys/\(acme.keyID)").status == 200)
 
-            // A second on a machine that has time; a key is known for a minute.
+            // This takes about a second; without the event the key would be cached for a minute.
             try await eventually(within: .seconds(30), "ended") { verifier.cached(token, allowingServer: true) == nil }
             await #expect(throws: APIError.self) { try await verifier.identify(token, allowingServer: true) }
             let here = acme.auth.service.assembled.verifier
@@ -74,23 +78,26 @@ import Wire
         }
     }
 
-    @Test func serverSubject() async throws {
+    @Test("A user cannot sign in with the server's subject")
+    func serverSubject() async throws {
         try await withCustomer { acme in
             let claims = acme.claims("__server__", nonce: try await acme.nonce())
             let answer = try await acme.login(try acme.token(claims))
-            #expect(answer.status == 401 && answer.problem?.code == "malformed_claims")
+            #expect(answer.status == 401)
+            #expect(answer.problem?.code == "malformed_claims")
         }
     }
 
-    @Test func activeKeysOnly() async throws {
+    @Test("Only active keys of known applications are found")
+    func activeKeysOnly() async throws {
         try await withCustomer { acme in
             let source = HTTPCredentialSource(auth: try acme.auth.service.peerClient("gateway", callee: "auth"))
             let name = "\(acme.id)/\(acme.keyID)"
-            let asked = [name, "\(acme.id)/nothing", "nothing/\(acme.keyID)", "", "a/b/c"]
-            let told = try await source.applicationKeys(asked)
-            #expect(told == [KnownApplicationKey(name: name, publicKey: acme.key.publicKey.derRepresentation)])
+            let names = [name, "\(acme.id)/nothing", "nothing/\(acme.keyID)", "", "a/b/c"]
+            let found = try await source.applicationKeys(names)
+            #expect(found == [KnownApplicationKey(name: name, publicKey: acme.key.publicKey.derRepresentation)])
             _ = try await acme.asAdmin(.delete, "/applications/\(acme.id)/keys/\(acme.keyID)")
-            #expect(try await source.applicationKeys(asked).isEmpty)
+            #expect(try await source.applicationKeys(names).isEmpty)
         }
     }
 }

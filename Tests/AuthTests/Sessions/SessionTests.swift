@@ -10,8 +10,9 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct SessionTests {
-    @Test func list() async throws {
+@Suite("Sessions") struct SessionTests {
+    @Test("A user's sessions are listed, newest first, with device and program")
+    func list() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             _ = try await auth.register("ada")
@@ -34,7 +35,7 @@ import Wire
         }
     }
 
-    @Test("The code tells whether to refresh or to sign in again")
+    @Test("The error code says whether to refresh or to sign in again")
     func codes() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
@@ -52,7 +53,8 @@ import Wire
         }
     }
 
-    @Test func lastSeen() async throws {
+    @Test("A refresh updates when a session was last seen")
+    func lastSeen() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
@@ -65,12 +67,13 @@ import Wire
         }
     }
 
-    @Test func pages() async throws {
+    @Test("Sessions are listed page by page, each once")
+    func pages() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada")
             for number in 0..<6 {
-                // Some in the same moment.
+                // Two sessions each have the same time.
                 if number % 2 == 0 { clock.advance(seconds: 1) }
                 _ = try await auth.signIn("ada")
             }
@@ -82,11 +85,13 @@ import Wire
                 guard let next = page.next else { break }
                 path = "/auth/sessions?limit=3&cursor=\(next)"
             }
-            #expect(seen.count == 7 && Set(seen).count == 7)
+            #expect(seen.count == 7)
+            #expect(Set(seen).count == 7)
         }
     }
 
-    @Test func foreignCursor() async throws {
+    @Test("A cursor of another user is refused")
+    func foreignCursor() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             _ = try await auth.signIn("ada")
@@ -102,7 +107,8 @@ import Wire
         }
     }
 
-    @Test func logout() async throws {
+    @Test("Logout ends the current session only")
+    func logout() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let other = try await auth.signIn("ada")
@@ -117,7 +123,8 @@ import Wire
         }
     }
 
-    @Test func endOne() async throws {
+    @Test("A user ends another session")
+    func endOne() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let other = try await auth.signIn("ada")
@@ -131,7 +138,8 @@ import Wire
         }
     }
 
-    @Test func foreignSession() async throws {
+    @Test("A user cannot end another user's session")
+    func foreignSession() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let bo = try await auth.signUp("bo")
@@ -145,7 +153,8 @@ import Wire
         }
     }
 
-    @Test func endOthers() async throws {
+    @Test("A user ends all other sessions")
+    func endOthers() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let others = [try await auth.signIn("ada"), try await auth.signIn("ada")]
@@ -161,13 +170,14 @@ import Wire
         }
     }
 
-    @Test func otherInstance() async throws {
+    @Test("Another instance refuses the token of an ended session soon")
+    func otherInstance() async throws {
         try await withTwoAuths { first, second in
             let ada = try await first.signUp("ada")
             #expect(try await second.me(ada.jwt).status == 200)
 
             #expect(try await first.service.send(.post, "/auth/logout", token: ada.jwt).status == 200)
-            // A second on a machine that has time; nothing else would end it for an hour.
+            // This takes about a second; without the event the token would be valid for an hour.
             try await eventually(within: .seconds(30), "refused") {
                 let status = try await second.me(ada.jwt).status
                 #expect(status == 200 || status == 403)
@@ -176,13 +186,14 @@ import Wire
         }
     }
 
-    @Test func expiredRows() async throws {
+    @Test("Expired rows are deleted, each kind after its own time")
+    func expiredRows() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let ada = try await auth.signUp("ada", device: "phone")
             _ = try await auth.signIn("ada")
             _ = try await auth.service.send(.post, "/auth/logout", token: ada.jwt)
-            _ = try await auth.login("ada", password: "not her password")
+            _ = try await auth.login("ada", password: "a wrong password")
 
             let pool = auth.service.database.pool
             let retention = auth.retention(by: clock)
@@ -218,7 +229,7 @@ import Wire
 }
 
 extension Auth {
-    /// The id of the session that a person's jwt is of.
+    /// The id of the session that a user's token belongs to.
     func currentSession(_ person: Person) async throws -> String {
         let page = try await service.send(.get, "/auth/sessions", token: person.jwt).decode(Page<Session>.self)
         return try #require(page.items.first { $0.current }).id

@@ -8,7 +8,7 @@ import Wire
 
 @testable import AuthServer
 
-/// Somebody signed in, and the key that auth signs with, as one who has stolen it would use it.
+/// A signed-in user and auth's signing key, as an attacker with the key would use it.
 struct StolenKey: Sendable {
     let auth: Auth
     let person: Auth.Person

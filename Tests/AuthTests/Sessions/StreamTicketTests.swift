@@ -41,7 +41,7 @@ import Wire
         }
     }
 
-    @Test("A user of a customer's application gets one too")
+    @Test("A user of a customer's application gets a ticket too")
     func customers() async throws {
         try await withCustomer { acme in
             let session = try await acme.signIn("ada", device: "phone")
@@ -76,7 +76,7 @@ import Wire
         }
     }
 
-    @Test("A ticket is accepted by no route of auth")
+    @Test("No route of auth accepts a ticket")
     func noAccessToken() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")

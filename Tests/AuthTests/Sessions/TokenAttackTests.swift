@@ -12,9 +12,10 @@ import Wire
 
 @testable import AuthServer
 
-/// Tokens that are not what they say, sent straight to the service: each is a 403.
-@Suite struct TokenAttackTests {
-    @Test func otherHeaders() async throws {
+/// Forged and invalid tokens, sent directly to the service: each is a 403.
+@Suite("Attacks with access tokens") struct TokenAttackTests {
+    @Test("Another algorithm or type is refused")
+    func otherHeaders() async throws {
         try await withStolenKey { fixture in
             let kid = fixture.kid
             for algorithm in ["none", "None", "NONE", "nOnE", "", "ES384", "RS256", "EdDSA", "es256", "HS256"] {
@@ -34,7 +35,8 @@ import Wire
         }
     }
 
-    @Test func publicKeyAsSecret() async throws {
+    @Test("An HMAC with the public key as its secret is refused")
+    func publicKeyAsSecret() async throws {
         try await withStolenKey { fixture in
             let header: [String: JSONValue] = ["alg": "HS256", "kid": .string(fixture.kid), "typ": "at+jwt"]
             let input = fixture.input(header: header)
@@ -50,7 +52,8 @@ import Wire
         }
     }
 
-    @Test func unknownKeys() async throws {
+    @Test("An unknown or malformed key id, or another key under a known id, is refused")
+    func unknownKeys() async throws {
         try await withStolenKey { fixture in
             for kid in [
                 "unknown", "", "../../../../dev/null", "/dev/null", "x' UNION SELECT '1';--", "|sleep 10",
@@ -71,7 +74,8 @@ import Wire
         }
     }
 
-    @Test func embeddedKeys() async throws {
+    @Test("A key or extension in the header is refused")
+    func embeddedKeys() async throws {
         try await withStolenKey { fixture in
             let own = P256.Signing.PrivateKey()
             let x = Base64URL.encode(own.publicKey.rawRepresentation.prefix(32))
@@ -91,7 +95,8 @@ import Wire
         }
     }
 
-    @Test func invalidClaims() async throws {
+    @Test("A token with an invalid claim is refused")
+    func invalidClaims() async throws {
         try await withStolenKey { fixture in
             let now = Int64(Date().timeIntervalSince1970)
             let changes: [(String, JSONValue?)] = [
@@ -111,7 +116,8 @@ import Wire
         }
     }
 
-    @Test func otherTokenTypes() async throws {
+    @Test("Refresh tokens and service tokens are no access tokens")
+    func otherTokenTypes() async throws {
         try await withStolenKey { fixture in
             try await fixture.refuses(fixture.person.refreshToken, "a refresh token")
             let tokens = try ServiceTokens(secret: TestService.secret, name: "gateway")
@@ -119,7 +125,8 @@ import Wire
         }
     }
 
-    @Test func signatureMalleability() async throws {
+    @Test("Only the raw form of the signature is accepted")
+    func signatureMalleability() async throws {
         try await withStolenKey { fixture in
             let input = fixture.input(header: fixture.header)
             let signature = try fixture.key.signature(for: Data(input.utf8))
@@ -133,13 +140,14 @@ import Wire
         }
     }
 
-    @Test func base64Malleability() async throws {
+    @Test("Only one spelling of a token is accepted")
+    func base64Malleability() async throws {
         try await withStolenKey { fixture in
             let jwt = fixture.person.jwt
             let parts = jwt.split(separator: ".").map(String.init)
             #expect(try await fixture.auth.me(jwt).status == 200)
 
-            // 64 bytes leave four bits in the last character that mean nothing: all other spellings of the same bytes.
+            // 64 bytes leave four unused bits in the last character, so 16 spellings decode to the same bytes.
             let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
             let last = try #require(parts[2].last.flatMap { alphabet.firstIndex(of: $0) })
             for index in (last / 16 * 16)..<(last / 16 * 16 + 16) where index != last {
@@ -160,7 +168,8 @@ import Wire
         }
     }
 
-    @Test func revokedSession() async throws {
+    @Test("All tokens of an ended session are refused")
+    func revokedSession() async throws {
         try await withStolenKey { fixture in
             _ = try await fixture.auth.service.send(.post, "/auth/logout", token: fixture.person.jwt)
             try await fixture.refuses(fixture.person.jwt, "the token that logged out")
@@ -168,7 +177,8 @@ import Wire
         }
     }
 
-    @Test func retiredKey() async throws {
+    @Test("A token of a deleted key is refused")
+    func retiredKey() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
             let fixture = try await StolenKey(auth)
@@ -178,7 +188,7 @@ import Wire
             try await auth.retention(by: clock).deleteExpired()
             let next = try await roost.rotateKeys()
             #expect(!next.previous.contains(fixture.kid))
-            // The verifier looks again at least once a minute.
+            // The verifier reloads the keys at least once a minute.
             try await auth.service.assembled.verifier.load()
             var claims = fixture.claims
             claims["iat"] = .integer(Int64(clock.now.timeIntervalSince1970))

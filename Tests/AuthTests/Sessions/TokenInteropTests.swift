@@ -7,23 +7,26 @@ import Wire
 
 @testable import AuthServer
 
-/// Auth's tokens and key document, before libraries that others verify with.
-@Suite(.timeLimit(.minutes(5))) struct TokenInteropTests {
+/// Auth's tokens and key document, verified with independent libraries.
+@Suite("Tokens in other libraries", .timeLimit(.minutes(5))) struct TokenInteropTests {
     private static let issuer = "http://127.0.0.1:8080"
 
-    @Test func verified() async throws {
+    @Test("PyJWT and joserfc accept a token")
+    func verified() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")
             let keys = try await auth.service.send(.get, "/.well-known/jwks.json").json
             let results = try await AuthOracle.verify(ada.jwt, keys: keys, issuer: Self.issuer, audience: "roost")
             for library in ["pyjwt", "joserfc"] {
                 #expect(results[library]["sub"].string == ada.userId, "\(library): \(results)")
-                #expect(results[library]["app"].string == "roost" && results[library]["sid"].string != nil)
+                #expect(results[library]["app"].string == "roost")
+                #expect(results[library]["sid"].string != nil)
             }
         }
     }
 
-    @Test func rejected() async throws {
+    @Test("PyJWT and joserfc refuse a forged token, another issuer and another audience")
+    func rejected() async throws {
         try await withAuth { auth in
             let key = try await StolenKey(auth)
             let keys = try await auth.service.send(.get, "/.well-known/jwks.json").json
@@ -36,7 +39,8 @@ import Wire
                 (key.person.jwt, "https://other.example", "roost"), (key.person.jwt, Self.issuer, "other"),
             ] {
                 let results = try await AuthOracle.verify(token, keys: keys, issuer: issuer, audience: audience)
-                #expect(results["pyjwt"] == .null && results["joserfc"] == .null, "\(results)")
+                #expect(results["pyjwt"] == .null, "\(results)")
+                #expect(results["joserfc"] == .null, "\(results)")
             }
         }
     }

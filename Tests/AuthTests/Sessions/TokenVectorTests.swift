@@ -7,15 +7,16 @@ import Wire
 
 @testable import AuthServer
 
-/// Tokens in the manner of Wycheproof's vectors for JWS and for ECDSA over P-256: each of its kinds, made here.
-@Suite struct TokenVectorTests {
+/// Tokens like Wycheproof's vectors for JWS and for ECDSA over P-256, one of each kind, made here.
+@Suite("Token vectors") struct TokenVectorTests {
     /// The order of P-256's group, as 32 bytes.
     private static let order: [UInt8] = [
         0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
         0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
     ]
 
-    @Test func signatureRange() async throws {
+    @Test("A signature out of range, of another length or of another token is refused")
+    func signatureRange() async throws {
         try await withStolenKey { key in
             let input = key.input(header: key.header)
             let good = [UInt8](try key.key.signature(for: Data(input.utf8)).rawRepresentation)
@@ -43,7 +44,8 @@ import Wire
         }
     }
 
-    @Test func malformedHeader() async throws {
+    @Test("A malformed or ambiguous header is refused")
+    func malformedHeader() async throws {
         try await withStolenKey { key in
             let kid = key.kid
             let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
@@ -67,7 +69,8 @@ import Wire
         }
     }
 
-    @Test func malformedToken() async throws {
+    @Test("A token in another serialization is refused")
+    func malformedToken() async throws {
         try await withStolenKey { key in
             let parts = key.person.jwt.split(separator: ".").map(String.init)
             let flattened = #"{"protected":"\#(parts[0])","payload":"\#(parts[1])","signature":"\#(parts[2])"}"#
@@ -84,7 +87,8 @@ import Wire
         }
     }
 
-    @Test func malformedClaims() async throws {
+    @Test("Claims of another type or shape are refused")
+    func malformedClaims() async throws {
         try await withStolenKey { key in
             let now = Int64(Date().timeIntervalSince1970)
             let changes: [(String, JSONValue)] = [
@@ -108,8 +112,9 @@ import Wire
         }
     }
 
-    /// What is signed for something else, by keys of ours or of others, is no access token.
-    @Test func otherTokenTypes() async throws {
+    /// A token of another kind is no access token, whether auth or a provider signed it.
+    @Test("Tokens of other types and of other signers are no access tokens")
+    func otherTokenTypes() async throws {
         try await withStolenKey { key in
             var claims = key.claims
             claims["nonce"] = "n"
@@ -132,7 +137,7 @@ import Wire
 }
 
 extension StolenKey {
-    /// A token whose header is this text, whatever it is.
+    /// A token with this text as its header.
     fileprivate func signed(text header: String) throws -> String {
         let input = "\(Base64URL.encode(Data(header.utf8))).\(Base64URL.encode(Data(json(claims).utf8)))"
         return "\(input).\(Base64URL.encode(try key.signature(for: Data(input.utf8)).rawRepresentation))"

@@ -4,18 +4,19 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct LoginThrottleTests {
+@Suite("Login throttle") struct LoginThrottleTests {
     private let wrong = "not the password"
 
-    @Test func failureLimit() async throws {
+    @Test("Ten failures block a name for 15 minutes, in every spelling, whether it exists or not")
+    func failureLimit() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
-            for name in ["ada", "nobody at all"] {
+            for name in ["ada", "unknown user"] {
                 if name == "ada" { _ = try await auth.register(name) }
                 for _ in 0..<10 { #expect(try await auth.login(name, password: wrong).status == 401) }
                 clock.advance(seconds: 60)
 
-                // Whether there is such an account or not, and in whatever spelling.
+                // An existing and an unknown name behave the same, in every spelling.
                 for spelling in [name, name.uppercased()] {
                     let refused = try await auth.login(spelling)
                     #expect(refused.status == 429)
@@ -28,7 +29,8 @@ import Wire
         }
     }
 
-    @Test func successResetsFailures() async throws {
+    @Test("A successful login resets the count of failures")
+    func successResetsFailures() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES": "3"]) { auth in
             _ = try await auth.register("ada")
             for _ in 0..<3 {
@@ -38,7 +40,8 @@ import Wire
         }
     }
 
-    @Test func separateAccounts() async throws {
+    @Test("Failures of one account do not block another")
+    func separateAccounts() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES": "2"]) { auth in
             _ = try await auth.register("ada")
             _ = try await auth.register("bo")
@@ -48,7 +51,8 @@ import Wire
         }
     }
 
-    @Test func addressLimit() async throws {
+    @Test("Failures of one address block it for every account")
+    func addressLimit() async throws {
         let settings = ["LOGIN_FAILURES": "10", "LOGIN_FAILURES_ADDRESS": "4"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
@@ -58,12 +62,13 @@ import Wire
             }
             #expect(try await auth.login("ada", address: "203.0.113.7").status == 429)
             #expect(try await auth.login("ada", address: "203.0.113.8").status == 200)
-            // Getting in to one account does not open the others.
+            // The login from another address does not unblock this one.
             #expect(try await auth.login("ada", address: "203.0.113.7").status == 429)
         }
     }
 
-    @Test func ipv6Network() async throws {
+    @Test("An IPv6 /64 counts as one address")
+    func ipv6Network() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES_ADDRESS": "2"]) { auth in
             _ = try await auth.register("ada")
             for host in ["1", "2"] {
@@ -74,7 +79,8 @@ import Wire
         }
     }
 
-    @Test func forwardedAddress() async throws {
+    @Test("Only the address that the trusted proxy added counts")
+    func forwardedAddress() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES_ADDRESS": "2"]) { auth in
             for made in ["198.51.100.1", "198.51.100.2"] {
                 _ = try await auth.login("nobody", password: wrong, address: "\(made), 203.0.113.7")
@@ -84,28 +90,29 @@ import Wire
         }
     }
 
-    @Test("A device that signed in before can sign in while others' failures slow the account down")
+    @Test("A known device signs in while other clients' failures block the account")
     func knownDevice() async throws {
         let settings = ["LOGIN_FAILURES": "3", "LOGIN_FAILURES_ADDRESS": "5"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
-            #expect(try await auth.login("ada", device: "her phone", address: "203.0.113.7").status == 200)
+            #expect(try await auth.login("ada", device: "own phone", address: "203.0.113.7").status == 200)
             for _ in 0..<6 { _ = try await auth.login("ada", password: wrong, address: "198.51.100.1") }
             #expect(try await auth.login("ada", address: "203.0.113.7").status == 429)
-            #expect(try await auth.login("ada", device: "no phone of hers", address: "203.0.113.7").status == 429)
+            #expect(try await auth.login("ada", device: "another phone", address: "203.0.113.7").status == 429)
 
-            #expect(try await auth.login("ada", device: "her phone", address: "203.0.113.7").status == 200)
+            #expect(try await auth.login("ada", device: "own phone", address: "203.0.113.7").status == 200)
 
-            // It guesses no longer than anybody else, and opens nothing for others.
+            // The known device has its own limit of failures.
             for _ in 0..<3 {
-                let answer = try await auth.login("ada", password: wrong, device: "her phone", address: "203.0.113.7")
+                let answer = try await auth.login("ada", password: wrong, device: "own phone", address: "203.0.113.7")
                 #expect(answer.status == 401)
             }
-            #expect(try await auth.login("ada", device: "her phone", address: "203.0.113.7").status == 429)
+            #expect(try await auth.login("ada", device: "own phone", address: "203.0.113.7").status == 429)
         }
     }
 
-    @Test func concurrentAttempts() async throws {
+    @Test("Concurrent attempts cannot exceed the limit")
+    func concurrentAttempts() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES": "5", "HASHING_THREADS": "2"]) { auth in
             _ = try await auth.register("ada")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -117,7 +124,8 @@ import Wire
         }
     }
 
-    @Test func twoInstances() async throws {
+    @Test("Two instances share the count")
+    func twoInstances() async throws {
         try await withTwoAuths(settings: ["LOGIN_FAILURES": "4"]) { first, second in
             _ = try await first.register("ada")
             for auth in [first, second, first, second] {
@@ -128,7 +136,8 @@ import Wire
         }
     }
 
-    @Test func noLimit() async throws {
+    @Test("A limit of 0 turns the throttle off")
+    func noLimit() async throws {
         try await withAuth(settings: ["LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0"]) { auth in
             _ = try await auth.register("ada")
             for _ in 0..<12 { #expect(try await auth.login("ada", password: wrong).status == 401) }

@@ -8,22 +8,27 @@ import Wire
 
 @testable import AuthServer
 
-/// How the ways in to an account go together: none gets around another, and the last of them stays.
-@Suite(.timeLimit(.minutes(2))) struct SignInMethodTests {
-    @Test func secondFactorAfterIdentity() async throws {
+/// The ways to sign in, together: none bypasses another, and the last one cannot be removed.
+@Suite("Ways to sign in together", .timeLimit(.minutes(2))) struct SignInMethodTests {
+    @Test("A sign-in with a provider needs the second factor")
+    func secondFactorAfterIdentity() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             let app = try await fixture.auth.addApp(of: ana, at: fixture.clock)
 
-            let asked = try await fixture.signIn("ana")
-            #expect(asked.status == 401 && asked.problem?.code == "mfa_required" && asked.json["jwt"] == .null)
-            let finished = try await fixture.auth.finish(asked.json["challenge"].string, app.code())
-            #expect(finished.status == 200 && finished.json["userId"].string == ana.userId, "\(finished.text)")
+            let pending = try await fixture.signIn("ana")
+            #expect(pending.status == 401)
+            #expect(pending.problem?.code == "mfa_required")
+            #expect(pending.json["jwt"] == .null)
+            let finished = try await fixture.auth.finish(pending.json["challenge"].string, app.code())
+            #expect(finished.status == 200, "\(finished.text)")
+            #expect(finished.json["userId"].string == ana.userId, "\(finished.text)")
         }
     }
 
-    /// His session is as young as that of who has just shown the code.
-    @Test func linkingAfterRecentSignIn() async throws {
+    /// A new session with a second factor has just shown the code.
+    @Test("Linking from a recent session needs no second factor, from an old one it does")
+    func linkingAfterRecentSignIn() async throws {
         try await withIdentities { fixture in
             let ada = try await fixture.auth.signUp("ada")
             let app = try await fixture.auth.addApp(of: ada, at: fixture.clock)
@@ -31,15 +36,17 @@ import Wire
 
             fixture.clock.advance(seconds: 301)
             let old = try await fixture.signIn("ana", token: ada.jwt)
-            #expect(old.status == 401 && old.problem?.code == "mfa_required")
-            // Nor does another's session help.
+            #expect(old.status == 401)
+            #expect(old.problem?.code == "mfa_required")
+            // Another user's session does not help.
             let bo = try await fixture.auth.anonymous()
             #expect(try await fixture.signIn("ana", token: bo.jwt).problem?.code == "mfa_required")
             #expect(app.recoveryCodes.count == RecoveryCode.count)
         }
     }
 
-    @Test func lastPasskey() async throws {
+    @Test("The last passkey stays until there is another way to sign in")
+    func lastPasskey() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             let passkey = try await fixture.auth.add(SoftwareAuthenticator(), of: ana).decode(Passkey.self)
@@ -48,14 +55,16 @@ import Wire
             }
             #expect(try await remove("/auth/identities/google").status == 200)
             let last = try await remove("/auth/passkeys/\(passkey.id)")
-            #expect(last.status == 409 && last.problem?.code == "last_sign_in_method")
+            #expect(last.status == 409)
+            #expect(last.problem?.code == "last_sign_in_method")
 
             #expect(try await fixture.signIn("bo", token: ana.jwt).status == 200)
             #expect(try await remove("/auth/passkeys/\(passkey.id)").status == 200)
         }
     }
 
-    @Test func auditEvents() async throws {
+    @Test("Every change of a way to sign in is recorded")
+    func auditEvents() async throws {
         try await withIdentities { fixture in
             let ada = try await fixture.auth.signUp("ada")
             _ = try await fixture.person("ana", token: ada.jwt)
@@ -64,9 +73,9 @@ import Wire
             for path in ["/auth/passkeys/\(passkey.id)", "/auth/identities/google"] {
                 #expect(try await fixture.auth.service.send(.delete, path, token: ada.jwt).status == 200)
             }
-            let asked = try await fixture.auth.login("ada")
-            #expect(try await fixture.auth.finish(asked.json["challenge"].string, "000000").status == 401)
-            #expect(try await fixture.auth.finish(asked.json["challenge"].string, app.recoveryCodes[0]).status == 200)
+            let pending = try await fixture.auth.login("ada")
+            #expect(try await fixture.auth.finish(pending.json["challenge"].string, "000000").status == 401)
+            #expect(try await fixture.auth.finish(pending.json["challenge"].string, app.recoveryCodes[0]).status == 200)
             let off = json(["code": .string(app.recoveryCodes[1])])
             #expect(
                 try await fixture.auth.service.send(.delete, "/auth/mfa/totp", token: ada.jwt, body: off).status == 200
@@ -88,7 +97,8 @@ import Wire
         }
     }
 
-    @Test func deletionRevokesIdentities() async throws {
+    @Test("Deleting an account revokes the tokens of its providers and frees the identity")
+    func deletionRevokesIdentities() async throws {
         try await withIdentities { fixture in
             let answer = try await fixture.complete(try await fixture.authorization("ana", at: "apple"), at: "apple")
             let ana = try fixture.auth.person(answer, "ana")
@@ -99,7 +109,8 @@ import Wire
         }
     }
 
-    @Test func export() async throws {
+    @Test("The export lists identities, passkeys and the second factor without secrets")
+    func exportedMethods() async throws {
         try await withIdentities { fixture in
             let ana = try await fixture.person("ana")
             let authenticator = SoftwareAuthenticator()
@@ -115,7 +126,8 @@ import Wire
             #expect(files["account/passkeys.json"]?.contains("Ana's phone") == true)
             #expect(files["account/second-factor.json"]?.contains(#""recoveryCodesLeft":10"#) == true)
             let text = files.values.joined()
-            #expect(!text.contains(Base32.encode(app.totp.secret)) && !text.contains(app.recoveryCodes[0]))
+            #expect(!text.contains(Base32.encode(app.totp.secret)))
+            #expect(!text.contains(app.recoveryCodes[0]))
         }
     }
 }

@@ -8,12 +8,13 @@ import Wire
 
 @testable import AuthServer
 
-@Suite struct SignInTests {
-    @Test func wrongPasswordOrUnknownName() async throws {
+@Suite("Sign-in") struct SignInTests {
+    @Test("A wrong password and an unknown name get the same response")
+    func wrongPasswordOrUnknownName() async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada")
-            let wrong = try await auth.login("ada", password: "not her password")
-            let unknown = try await auth.login("nobody", password: "not her password")
+            let wrong = try await auth.login("ada", password: "a wrong password")
+            let unknown = try await auth.login("nobody", password: "a wrong password")
 
             for answer in [wrong, unknown] {
                 #expect(answer.status == 401)
@@ -25,7 +26,10 @@ import Wire
         }
     }
 
-    @Test(arguments: ["  two outer spaces  ", "pässwörd", "emoji 🐔🐔🐔🐔", String(repeating: "x", count: 128)])
+    @Test(
+        "A password is compared exactly, spaces and case included",
+        arguments: ["  two outer spaces  ", "pässwörd", "emoji 🐔🐔🐔🐔", String(repeating: "x", count: 128)]
+    )
     func verbatimPasswords(_ password: String) async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada", password: password)
@@ -38,14 +42,16 @@ import Wire
         }
     }
 
-    @Test func passwordNormalization() async throws {
+    @Test("Two normalization forms of a password are equal")
+    func passwordNormalization() async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada", password: "caf\u{E9} au lait")
             #expect(try await auth.login("ada", password: "cafe\u{301} au lait").status == 200)
         }
     }
 
-    @Test func rehash() async throws {
+    @Test("A login replaces a hash with old parameters")
+    func rehash() async throws {
         try await withAuth { auth in
             _ = try await auth.register("ada")
             let pool = auth.service.database.pool
@@ -59,7 +65,8 @@ import Wire
         }
     }
 
-    @Test func newAnonymousAccounts() async throws {
+    @Test("Each anonymous sign-in makes a new account")
+    func newAnonymousAccounts() async throws {
         try await withAuth { auth in
             let first = try await auth.anonymous(device: "phone")
             let second = try await auth.anonymous(device: "phone")
@@ -68,7 +75,8 @@ import Wire
         }
     }
 
-    @Test func repeatedAnonymousSignIn() async throws {
+    @Test("An anonymous user who signs in again keeps the account")
+    func repeatedAnonymousSignIn() async throws {
         try await withAuth { auth in
             let guest = try await auth.anonymous()
             let again = try await auth.service.send(.post, "/auth/anonymous", token: guest.jwt, body: "{}")
@@ -82,7 +90,8 @@ import Wire
         }
     }
 
-    @Test func invalidCredentialOnOpenRoute() async throws {
+    @Test("Routes that need no credential ignore an invalid one")
+    func invalidCredentialOnOpenRoute() async throws {
         try await withAuth { auth in
             let answer = try await auth.service.send(.post, "/auth/anonymous", token: "expired.or.worse")
             #expect(answer.status == 200)
@@ -96,12 +105,13 @@ import Wire
         }
     }
 
-    @Test func loginFlood() async throws {
+    @Test("A flood of logins is answered 503 with Retry-After, and later logins succeed")
+    func loginFlood() async throws {
         let settings = ["HASHING_THREADS": "1", "HASHING_QUEUE": "2", "LOGIN_FAILURES": "0", "LOGINS_PER_MINUTE": "0"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
             var answers: [TestHTTPResponse] = []
-            // On a machine that is held up they may come so slowly that each finds a place: then it is no flood yet.
+            // On a slow machine the requests may arrive so slowly that none is refused; then the flood is repeated.
             for _ in 0..<10 where !answers.contains(where: { $0.status == 503 }) {
                 answers += try await withThrowingTaskGroup(of: TestHTTPResponse.self) { group in
                     for _ in 0..<20 { group.addTask { try await auth.login("ada") } }

@@ -3,24 +3,24 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Stands between a client and a server, and does to each request what it is told to.
+/// A proxy between a client and a server that applies a fault to each request.
 final class FaultProxy: Sendable {
     enum Fault: Sendable {
         case pass
-        /// An answer of ours; the server never hears of the request.
+        /// A response of the proxy; the request does not reach the server.
         case answer(String)
-        /// No answer at all, for as long as the client waits.
+        /// No response for as long as the client waits.
         case silence
-        /// Passed on, and the server's answer is lost on its way back.
+        /// The request is forwarded, and the response is lost.
         case loseResponse
-        /// Passed on, and of the answer so many bytes come back.
+        /// The request is forwarded, and only the first bytes of the response come back.
         case cutResponse(after: Int)
     }
 
     let port: Int
     private let upstream: Int
     private let listener: Int32
-    /// By the request's first line, and how many requests with such a method there were before.
+    /// Chooses the fault by the request line and the number of earlier requests with this method.
     private let act: @Sendable (_ line: String, _ before: Int) -> Fault
     private let seen = Mutex<[String]>([])
 
@@ -40,7 +40,7 @@ final class FaultProxy: Sendable {
         }.start()
     }
 
-    /// The first lines of all requests so far.
+    /// The request lines of all requests so far.
     var lines: [String] { seen.withLock { $0 } }
 
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
@@ -66,7 +66,7 @@ final class FaultProxy: Sendable {
         }
     }
 
-    /// Over a connection of its own, which ends with the answer.
+    /// Forwards over a new connection, which ends with the response.
     private func pass(_ request: [UInt8], to client: Int32, atMost limit: Int) {
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(server) }
@@ -85,7 +85,7 @@ final class FaultProxy: Sendable {
             guard count > 0 else { return }
             Self.send(Array(buffer.prefix(min(count, left))), to: client)
             left -= min(count, left)
-            // An answer that is lost has been given all the same.
+            // For a lost response the whole response is read, so that the server has completed the request.
             if left == 0, limit > 0 { return }
         }
     }
@@ -148,7 +148,7 @@ final class FaultProxy: Sendable {
 }
 
 extension FaultProxy.Fault {
-    /// An error as S3 writes it.
+    /// An error in the format of S3.
     static func error(_ status: Int, _ code: String) -> Self {
         let body = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>\(code)</Code><Message>m</Message></Error>"
         return .answer("HTTP/1.1 \(status) Status\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)")

@@ -3,11 +3,12 @@ import NIOCore
 import TestSupport
 import Testing
 
-/// What every store promises, of one in a bucket of SeaweedFS.
-@Suite struct S3BlobStoreTests {
+/// The behaviour of every blob store, in a bucket of SeaweedFS.
+@Suite("Blob store in a bucket") struct S3BlobStoreTests {
     private static let part = S3Fixture.partSize
 
     @Test(
+        "A blob of any size, written in pieces of any size, is read back",
         arguments: zip(
             [0, 1, 65_537, part - 1, part, part, part + 1, 2 * part, 2 * part + 70_000],
             [1, 1, 65_536, 65_536, 65_536, 999_999, 999_999, 65_536, 999_999]
@@ -26,7 +27,8 @@ import Testing
         }
     }
 
-    @Test func anyPartIsReadInSmallPieces() async throws {
+    @Test("Any range is read, in small pieces")
+    func ranges() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let bytes = Sample.bytes(300_000)
@@ -41,7 +43,8 @@ import Testing
         }
     }
 
-    @Test func theTypeIsThatOfTheBytes() async throws {
+    @Test("The media type comes from the bytes")
+    func mediaType() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (_, image) = try await store.put([0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 0, count: 100))
@@ -51,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func nothingIsThereUntilAllIs() async throws {
+    @Test("A blob is visible only once it is complete")
+    func atomicPut() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let key = BlobKey.random()
@@ -65,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func tooMuchIsNoticedWhileItComesAndLeavesNothing() async throws {
+    @Test("A blob over the limit is rejected while it is written, and leaves no object or upload")
+    func tooLarge() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (key, limit) = (BlobKey.random(), Int64(Self.part + 5))
@@ -81,8 +86,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, part + 1])
-    func anErrorOfTheSourceLeavesNothing(size: Int) async throws {
+    @Test("An error of the source leaves no object or upload", arguments: [1, part + 1])
+    func sourceError(size: Int) async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let key = BlobKey.random()
@@ -97,7 +102,8 @@ import Testing
         }
     }
 
-    @Test func aTaskThatIsCancelledLeavesNothing() async throws {
+    @Test("A cancelled put leaves no object or upload")
+    func cancelled() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let key = BlobKey.random()
@@ -121,7 +127,8 @@ import Testing
         }
     }
 
-    @Test func deletingTwiceIsAsOnce() async throws {
+    @Test("Deleting twice, or an unknown key, succeeds")
+    func deleteTwice() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (key, _) = try await store.put([1, 2, 3])
@@ -134,7 +141,8 @@ import Testing
         }
     }
 
-    @Test func deletingAbortsUploads() async throws {
+    @Test("Deleting a blob aborts its unfinished uploads, but not those of others")
+    func deletingAbortsUploads() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (key, other) = (BlobKey.random(), BlobKey.random())
@@ -145,13 +153,14 @@ import Testing
             try await store.delete(key)
 
             #expect(try await bucket.uploads(of: key).isEmpty)
-            // Another's is not touched.
+            // The upload of another blob is not touched.
             #expect(try await bucket.uploads(of: other).count == 1)
             try await store.delete(other)
         }
     }
 
-    @Test func deletionWhileReading() async throws {
+    @Test("Reading a blob that was deleted fails with a 404")
+    func deletionWhileReading() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let (key, _) = try await store.put([1, 2, 3])
@@ -163,7 +172,8 @@ import Testing
         }
     }
 
-    @Test func manyAtOnceAreEachWhole() async throws {
+    @Test("Concurrent puts do not interfere")
+    func concurrentPuts() async throws {
         try await withBucket { bucket in
             let store = try bucket.store()
             let kept = try await withThrowingTaskGroup(of: (BlobKey, [UInt8]).self) { tasks in
@@ -182,10 +192,10 @@ import Testing
 }
 
 enum Sample {
-    /// So long that no part or piece is as another.
+    /// So long that no two parts or pieces are equal.
     private static let block = (0..<65_537).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7 ^ $0) }
 
-    /// Bytes that are no text, the same in each run.
+    /// Bytes that are not text, the same in each run.
     static func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)

@@ -4,11 +4,12 @@ import NIOCore
 import TestSupport
 import Testing
 
-/// A bucket that is away, refuses, breaks off, or has no room.
-@Suite struct S3FaultTests {
+/// A bucket that is unavailable, refuses, breaks off or is full.
+@Suite("Faults of S3") struct S3FaultTests {
     private static let part = S3Fixture.partSize
 
-    @Test func killedServer() async throws {
+    @Test("A put while the server is killed fails, and after its restart the store works")
+    func killedServer() async throws {
         try await S3Server.with { server in
             try await withBucket(of: server) { bucket in
                 let store = try bucket.store { $0.attempts = 2 }
@@ -38,7 +39,8 @@ import Testing
         }
     }
 
-    @Test func unreachableServer() async throws {
+    @Test("An unreachable server is reported as unavailable")
+    func unreachableServer() async throws {
         try await withBucket { bucket in
             let port = try LoopbackPort.free()
             let store = try bucket.store { $0.endpoint = "http://127.0.0.1:\(port.number)" }
@@ -48,22 +50,25 @@ import Testing
         }
     }
 
-    @Test(arguments: ["accessKey", "secretKey", "bucket"])
-    func wrongCredentials(wrong: String) async throws {
+    @Test(
+        "Wrong credentials or a missing bucket are reported as unavailable, without a retry",
+        arguments: ["accessKey", "secretKey", "bucket"]
+    )
+    func wrongCredentials(setting: String) async throws {
         try await withBucket { bucket in
             let wire = try FaultProxy(to: bucket.server.port.number) { _, _ in .pass }
             defer { wire.stop() }
             let store = try bucket.store {
                 $0.endpoint = "http://127.0.0.1:\(wire.port)"
-                switch wrong {
+                switch setting {
                 case "accessKey": $0.accessKey = "somebodyelse"
                 case "secretKey": $0.secretKey += "x"
                 default: $0.bucket = "not-there"
                 }
             }
-            if wrong != "bucket" {
+            if setting != "bucket" {
                 await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
-                // Asked once: it would not be answered otherwise the second time. Then what it may have left is deleted.
+                // Not retried, because the result would be the same; then the possible leftover is deleted.
                 #expect(wire.lines.count { $0.hasPrefix("PUT") } == 1)
             }
             await #expect { try await store.delete(.random()) } throws: { ($0 as? BlobError)?.isUnavailable == true }
@@ -71,9 +76,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [(503, "SlowDown"), (500, "InternalError"), (400, "RequestTimeout")])
-    func transientErrorsAreRetried(status: Int, code: String) async throws {
-        // The answer to a HEAD says no more than a number.
+    @Test(
+        "Transient errors are retried",
+        arguments: [(503, "SlowDown"), (500, "InternalError"), (400, "RequestTimeout")]
+    )
+    func retry(status: Int, code: String) async throws {
+        // The response to a HEAD has only a status, so a 400 cannot be recognised as transient.
         let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, before in
             before < 2 && (status != 400 || !line.hasPrefix("HEAD")) ? .error(status, code) : .pass
         }
@@ -86,14 +94,19 @@ import Testing
         }
     }
 
-    @Test func permanentErrors() async throws {
+    @Test("A put fails after three attempts")
+    func permanentErrors() async throws {
         try await withWire({ _, _ in .error(503, "SlowDown") }) { _, store, wire async throws in
             await #expect { try await store.put([1]) } throws: { ($0 as? BlobError)?.isUnavailable == true }
             #expect(wire.lines.count { $0.hasPrefix("PUT") } == 3)
         }
     }
 
-    @Test(arguments: [(507, "XMinioStorageFull"), (403, "QuotaExceeded")], [1, part + 1])
+    @Test(
+        "A full storage is reported as such and leaves no upload",
+        arguments: [(507, "XMinioStorageFull"), (403, "QuotaExceeded")],
+        [1, part + 1]
+    )
     func fullStorage(refusal: (status: Int, code: String), size: Int) async throws {
         let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, _ in
             line.hasPrefix("PUT") ? .error(refusal.status, refusal.code) : .pass
@@ -108,14 +121,15 @@ import Testing
         }
     }
 
-    @Test func silentServer() async throws {
+    @Test("A server that does not respond is tried three times")
+    func silentServer() async throws {
         try await withWire(timeout: .seconds(3), { _, _ in .silence }) { _, store, wire async throws in
             await #expect { try await store.open(.random()) } throws: { ($0 as? BlobError)?.isUnavailable == true }
             #expect(wire.lines.count == 3)
         }
     }
 
-    @Test(arguments: [1_000, 70_000, 900_000])
+    @Test("A read that breaks off resumes where it stopped", arguments: [1_000, 70_000, 900_000])
     func resumesReading(count: Int) async throws {
         let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, before in
             line.hasPrefix("GET") && before < 3 ? .cutResponse(after: count) : .pass
@@ -128,7 +142,8 @@ import Testing
         }
     }
 
-    @Test func readerError() async throws {
+    @Test("An error of the reader is not retried")
+    func readerError() async throws {
         try await withWire({ _, _ in .pass }) { _, store, wire async throws in
             let (key, _) = try await store.put([UInt8](repeating: 1, count: 500_000), pieces: 65_536)
             let blob = try #require(try await store.open(key))
@@ -137,9 +152,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, part + 1])
+    @Test("A put whose response was lost succeeds once", arguments: [1, part + 1])
     func lostResponse(size: Int) async throws {
-        // The last request of a put: the object itself, or the end of its parts.
+        // The last request of a put: the object itself, or the completion of the upload.
         let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, before in
             let isLast = size == 1 ? line.hasPrefix("PUT") : line.hasPrefix("POST") && line.contains("?uploadId=")
             return isLast && before < 2 ? .loseResponse : .pass
@@ -153,7 +168,8 @@ import Testing
         }
     }
 
-    @Test func lostResponseDeletesBlob() async throws {
+    @Test("A put that fails after lost responses leaves no object")
+    func lostResponseDeletesBlob() async throws {
         let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, _ in
             line.hasPrefix("PUT") ? .loseResponse : .pass
         }
@@ -163,7 +179,8 @@ import Testing
         }
     }
 
-    @Test func aFailureThatBeginsAsASuccessIsAFailure() async throws {
+    @Test("A completion that answers 200 with an error in the body is a failure")
+    func errorInSuccess() async throws {
         let body = "<?xml version=\"1.0\"?>\n<Error><Code>InternalError</Code></Error>"
         let act: @Sendable (String, Int) -> FaultProxy.Fault = { line, _ in
             guard line.hasPrefix("POST"), line.contains("?uploadId=") else { return .pass }
@@ -183,7 +200,7 @@ import Testing
         }
     }
 
-    /// A store that reaches its bucket through a wire.
+    /// Runs the body with a store that reaches its bucket through a fault proxy.
     private func withWire(
         timeout: Duration = .seconds(60),
         _ act: @escaping @Sendable (String, Int) -> FaultProxy.Fault,

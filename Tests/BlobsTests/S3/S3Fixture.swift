@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A bucket of a real server, below a prefix of the test's own.
+/// A bucket of a real server, with a prefix of the test's own.
 struct S3Fixture {
     static let partSize = 5_242_880
 
@@ -21,13 +21,13 @@ struct S3Fixture {
         try await server.objects(below: configuration.prefix).map { String($0.dropFirst(configuration.prefix.count)) }
     }
 
-    /// What was begun of a blob and is neither ended nor dropped.
+    /// The uploads of a blob that were neither completed nor aborted.
     func uploads(of key: BlobKey) async throws -> [String] {
         try await S3Connection(configuration).uploads(of: key)
     }
 }
 
-/// A bucket where others test too, or with `server` one that does what is asked of it.
+/// A bucket that other tests share, or the one of `server`, which the test controls.
 func withBucket(of server: S3Server? = nil, _ body: (S3Fixture) async throws -> Void) async throws {
     let shared = if let server { server } else { try await S3Server.shared() }
     let name = UUID().uuidString

@@ -7,9 +7,11 @@ import TestSupport
 import Testing
 import Wire
 
-/// People of customers' applications, who sign in by sessions, and of whom nobody keeps a list.
-@Suite struct ApplicationTests {
-    /// Somebody with a session of an application.
+/// Users of customers' applications.
+///
+/// They sign in with sessions, and the suite has no list of them.
+@Suite("Users of applications") struct ApplicationTests {
+    /// Returns a user with a session of an application.
     private func person(_ name: String, of application: String, in fixture: ConversationFixture) -> Customer {
         let id = User.ID(application: application, user: name)
         return Customer(
@@ -19,51 +21,54 @@ import Wire
         )
     }
 
-    @Test func unknownUser() async throws {
+    @Test("A user id of an application needs no account")
+    func unknownUser() async throws {
         try await withConversation { fixture in
             fixture.auth.isAway.change { $0 = true }
-            let ann = person("ann@acme.example", of: "acme", in: fixture)
-            let names = ["bob", "never seen", "+49 30 1234", "ärger", "a/b"]
-            let made = try await ann.conversations.create(ConversationDraft(label: "Walks", members: names))
-            #expect(made.members?.sorted() == (names + ["ann@acme.example"]).sorted())
+            let ana = person("ana@acme.example", of: "acme", in: fixture)
+            let names = ["bo", "never seen", "+49 30 1234", "ärger", "a/b"]
+            let made = try await ana.conversations.create(ConversationDraft(label: "Walks", members: names))
+            #expect(made.members?.sorted() == (names + ["ana@acme.example"]).sorted())
 
-            let bob = person("never seen", of: "acme", in: fixture)
-            #expect(try await bob.conversations.list().items.map(\.token) == [made.token])
-            let sent = try await bob.conversations.send(MessageDraft(data: "Here I am"), to: made.token)
+            let bo = person("never seen", of: "acme", in: fixture)
+            #expect(try await bo.conversations.list().items.map(\.token) == [made.token])
+            let sent = try await bo.conversations.send(MessageDraft(data: "Here I am"), to: made.token)
             #expect(sent.senderUser?.serial == "never seen")
-            let later = try await ann.ask(.put, "/conversations/\(made.token)/members/somebody%2Felse")
+            let later = try await ana.ask(.put, "/conversations/\(made.token)/members/someone%2Felse")
             #expect(later.status == 200)
-            #expect(try await ann.ask(.put, "/blocks/nobody-yet").status == 200)
+            #expect(try await ana.ask(.put, "/blocks/not-yet-seen").status == 200)
         }
     }
 
-    /// Roost's own must exist: auth is asked, and not believed while it is away.
-    @Test func anAccountOfRoostsMustBeThere() async throws {
+    @Test("A user of Roost itself must have an account")
+    func roostAccount() async throws {
         try await withConversation { fixture in
             let id = UUID().uuidString.lowercased()
             fixture.auth.accounts.change { $0 = [id] }
-            let ann = try await fixture.person(UUID().uuidString.lowercased(), application: RoostApplication.id)
-            let known = try await ann.ask(.post, "/conversations/create", #"{"label": "x", "members": ["\#(id)"]}"#)
+            let ana = try await fixture.person(UUID().uuidString.lowercased(), application: RoostApplication.id)
+            let known = try await ana.ask(.post, "/conversations/create", #"{"label": "x", "members": ["\#(id)"]}"#)
             #expect(known.status == 200)
             for name in [UUID().uuidString.lowercased(), "never seen"] {
                 let body = #"{"label": "x", "members": ["\#(name)"]}"#
-                let answer = try await ann.ask(.post, "/conversations/create", body)
-                #expect(answer.status == 400 && answer.problem?.code == "user_not_found")
+                let answer = try await ana.ask(.post, "/conversations/create", body)
+                #expect(answer.status == 400)
+                #expect(answer.problem?.code == "user_not_found")
                 #expect(answer.problem?.field == "members")
             }
         }
     }
 
-    @Test func theSameNameInTwoApplicationsNeverMeets() async throws {
+    @Test("Users with the same id in two applications share nothing")
+    func sameUserID() async throws {
         try await withConversation { fixture in
-            let ann = person("ann", of: "acme", in: fixture)
-            let bob = person("bob", of: "acme", in: fixture)
-            let twinAnn = person("ann", of: "globex", in: fixture)
-            let twinBob = person("bob", of: "globex", in: fixture)
-            let made = try await ann.conversations.create(ConversationDraft(label: "Walks", members: ["bob"]))
-            let said = try await ann.conversations.send(MessageDraft(data: "an unmistakable word"), to: made.token)
+            let ana = person("ana", of: "acme", in: fixture)
+            let bo = person("bo", of: "acme", in: fixture)
+            let twinAna = person("ana", of: "globex", in: fixture)
+            let twinBo = person("bo", of: "globex", in: fixture)
+            let made = try await ana.conversations.create(ConversationDraft(label: "Walks", members: ["bo"]))
+            let said = try await ana.conversations.send(MessageDraft(data: "an unmistakable word"), to: made.token)
 
-            for twin in [twinAnn, twinBob] {
+            for twin in [twinAna, twinBo] {
                 #expect(try await twin.conversations.list().items.isEmpty)
                 let paths = ["", "/messages", "/changes?after=0"].map { "/conversations/\(made.token)\($0)" }
                 for path in paths { #expect(try await twin.ask(.get, path).status == 404, "\(path)") }
@@ -77,58 +82,61 @@ import Wire
                 #expect(found.json["messages"].array.isEmpty)
             }
             try await eventually("searchable") {
-                try await bob.ask(.get, "/conversations/search?q=unmistakable").json["messages"].array.count == 1
+                try await bo.ask(.get, "/conversations/search?q=unmistakable").json["messages"].array.count == 1
             }
-            for twin in [twinAnn, twinBob] {
+            for twin in [twinAna, twinBo] {
                 let found = try await twin.ask(.get, "/conversations/search?q=unmistakable")
-                #expect(found.status == 200 && found.json["messages"].array.isEmpty)
+                #expect(found.status == 200)
+                #expect(found.json["messages"].array.isEmpty)
             }
         }
     }
 
-    @Test func blocksAndDirectConversationsStayInTheirApplication() async throws {
+    @Test("Blocks and direct conversations are separate in each application")
+    func blocksAndDirects() async throws {
         try await withConversation { fixture in
-            let ann = person("ann", of: "acme", in: fixture)
-            let bob = person("bob", of: "acme", in: fixture)
-            let twinAnn = person("ann", of: "globex", in: fixture)
-            let twinBob = person("bob", of: "globex", in: fixture)
+            let ana = person("ana", of: "acme", in: fixture)
+            let bo = person("bo", of: "acme", in: fixture)
+            let twinAna = person("ana", of: "globex", in: fixture)
+            let twinBo = person("bo", of: "globex", in: fixture)
             let draft = { (name: String) in ConversationDraft(members: [name], type: "direct") }
-            let one = try await ann.conversations.create(draft("bob"))
-            let other = try await twinAnn.conversations.create(draft("bob"))
+            let one = try await ana.conversations.create(draft("bo"))
+            let other = try await twinAna.conversations.create(draft("bo"))
             #expect(one.token != other.token)
-            #expect(try await bob.conversations.create(draft("ann")).token == one.token)
+            #expect(try await bo.conversations.create(draft("ana")).token == one.token)
 
-            #expect(try await ann.ask(.put, "/blocks/bob").status == 200)
+            #expect(try await ana.ask(.put, "/blocks/bo").status == 200)
 
-            #expect(try await twinAnn.ask(.get, "/blocks").json["blocks"].array.isEmpty)
+            #expect(try await twinAna.ask(.get, "/blocks").json["blocks"].array.isEmpty)
             let path = { (token: String) in "/conversations/\(token)/messages" }
-            #expect(try await bob.ask(.post, path(one.token), #"{"data": "hello?"}"#).status == 403)
-            #expect(try await twinBob.ask(.post, path(other.token), #"{"data": "hello"}"#).status == 200)
+            #expect(try await bo.ask(.post, path(one.token), #"{"data": "hello?"}"#).status == 403)
+            #expect(try await twinBo.ask(.post, path(other.token), #"{"data": "hello"}"#).status == 200)
         }
     }
 
-    /// "é" in one scalar and in two are one to a String, and two people to the customer.
-    @Test func peopleWhoseNamesLookAlikeAreNotTheSame() async throws {
+    /// "é" of one scalar and "é" of two scalars are equal as Swift strings, but are two user ids.
+    @Test("Users with canonically equivalent ids are different users")
+    func canonicallyEquivalentIDs() async throws {
         try await withConversation { fixture in
             let (one, two) = ("ren\u{E9}", "rene\u{301}")
-            let ann = person("ann", of: "acme", in: fixture)
+            let ana = person("ana", of: "acme", in: fixture)
             let draft = ConversationDraft(label: "Walks", members: [one, two])
-            let made = try await ann.conversations.create(draft)
+            let made = try await ana.conversations.create(draft)
             #expect(made.members?.count == 3)
 
-            let renés = try await person(one, of: "acme", in: fixture).conversations
-                .create(ConversationDraft(label: "His", whiteList: .only([])))
+            let conversation = try await person(one, of: "acme", in: fixture).conversations
+                .create(ConversationDraft(label: "Own", whiteList: .only([])))
             let requester = person(one, of: "acme", in: fixture)
             let other = person(two, of: "acme", in: fixture)
             let list = try await requester.ask(
                 .put,
-                "/conversations/\(renés.token)/whiteList",
+                "/conversations/\(conversation.token)/whiteList",
                 #"{"whiteList": ["\#(one)"]}"#
             )
             #expect(list.status == 200)
-            #expect(try await other.ask(.post, "/conversations/\(renés.token)/join").status == 403)
-            // Nobody is kept from kicking somebody by a name that looks like the creator's.
-            let path = "/conversations/\(renés.token)"
+            #expect(try await other.ask(.post, "/conversations/\(conversation.token)/join").status == 403)
+            // A user whose id looks like the creator's can be kicked, unlike the creator.
+            let path = "/conversations/\(conversation.token)"
             let name = ServiceClient.percentEncoded(two)
             #expect(try await requester.ask(.put, "\(path)/members/\(name)").status == 200)
             #expect(try await requester.ask(.post, "\(path)/kick", #"{"userId": "\#(two)"}"#).status == 200)
@@ -138,24 +146,25 @@ import Wire
         }
     }
 
-    @Test func sessionEnd() async throws {
+    @Test("A revoked session is rejected")
+    func sessionEnd() async throws {
         try await withConversation { fixture in
-            let id = User.ID(application: "acme", user: "ann")
+            let id = User.ID(application: "acme", user: "ana")
             let token = fixture.auth.keys.openSession(of: id, session: "s1")
-            let ann = Customer(id: id, session: token, service: fixture.service)
-            #expect(try await ann.ask(.get, "/conversations").status == 200)
+            let ana = Customer(id: id, session: token, service: fixture.service)
+            #expect(try await ana.ask(.get, "/conversations").status == 200)
 
             fixture.auth.keys.revoke("s1")
 
-            // By the feed, and by nothing else: asked for the session, auth would still say that it lasts an hour.
+            // Only the revocation feed can cause this: auth's introspection still reports the session as valid for an hour.
             try await eventually(within: .seconds(60), "refused") {
-                try await ann.ask(.get, "/conversations").status == 403
+                try await ana.ask(.get, "/conversations").status == 403
             }
         }
     }
 }
 
-/// Somebody with a session of an application.
+/// A user with a session of an application.
 private struct Customer: Sendable {
     let id: User.ID
     let session: String

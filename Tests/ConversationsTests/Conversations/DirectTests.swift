@@ -7,33 +7,39 @@ import TestSupport
 import Testing
 import Wire
 
-/// Conversations of two.
-@Suite struct DirectTests {
-    @Test func onePerPair() async throws {
+@Suite("Direct conversations") struct DirectTests {
+    @Test("Two users of an application have one direct conversation")
+    func onePerPair() async throws {
         try await withConversation { fixture in
-            let made = try await fixture.ann.openDirect(with: "bob")
-            let again = try await fixture.bob.conversations.create(
-                .init(label: "x", members: ["bob", "ann"], meta: .object([:]), type: "direct")
+            let made = try await fixture.ana.openDirect(with: "bo")
+            let again = try await fixture.bo.conversations.create(
+                .init(label: "x", members: ["bo", "ana"], meta: .object([:]), type: "direct")
             )
 
-            #expect(made.type == .direct && made.label.isEmpty)
-            #expect(made.members == ["ann", "bob"] && made.admins == [])
-            #expect(made.whiteList == [] && !made.joinByToken && !made.isBlockedByMe)
-            #expect(again.token == made.token && again.meta == nil)
-            #expect(try await fixture.eve.openDirect(with: "ann").id != made.id)
-            let twin = try await fixture.person("ann", application: RoostApplication.id)
+            #expect(made.type == .direct)
+            #expect(made.label.isEmpty)
+            #expect(made.members == ["ana", "bo"])
+            #expect(made.admins == [])
+            #expect(made.whiteList == [])
+            #expect(!made.joinByToken)
+            #expect(!made.isBlockedByMe)
+            #expect(again.token == made.token)
+            #expect(again.meta == nil)
+            #expect(try await fixture.eve.openDirect(with: "ana").id != made.id)
+            let twin = try await fixture.person("ana", application: RoostApplication.id)
             #expect(try await twin.conversations.list().items.isEmpty)
-            #expect(try await fixture.ann.conversations.list().items.filter { $0.type == .direct }.count == 2)
+            #expect(try await fixture.ana.conversations.list().items.filter { $0.type == .direct }.count == 2)
         }
     }
 
-    @Test func concurrentCreation() async throws {
+    @Test("Concurrent creation on two instances makes one direct conversation")
+    func concurrentCreation() async throws {
         try await withConversation { fixture in
-            try await withSecondInstance(of: fixture) { bob in
+            try await withSecondInstance(of: fixture) { bo in
                 let ids = try await withThrowingTaskGroup(of: Conversation.ID.self) { tasks in
                     for number in 0..<12 {
                         tasks.addTask {
-                            let (person, other) = number % 2 == 0 ? (fixture.ann, "bob") : (bob, "ann")
+                            let (person, other) = number % 2 == 0 ? (fixture.ana, "bo") : (bo, "ana")
                             return try await person.openDirect(with: other).id
                         }
                     }
@@ -49,43 +55,49 @@ import Wire
         }
     }
 
-    @Test func fixedMembers() async throws {
+    @Test("The members of a direct conversation cannot change")
+    func fixedMembers() async throws {
         try await withConversation { fixture in
-            let token = try await fixture.ann.openDirect(with: "bob").token
+            let token = try await fixture.ana.openDirect(with: "bo").token
             let path = "/conversations/\(token)"
             for (method, path, body) in [
-                (.post, "\(path)/kick", #"{"userId": "bob"}"#), (.put, "\(path)/members/eve", nil),
-                (.delete, "\(path)/members/bob", nil), (.put, "\(path)/admins/bob", nil),
-                (.delete, "\(path)/admins/ann", nil), (.put, "\(path)/whiteList", #"{"whiteList": ["eve"]}"#),
+                (.post, "\(path)/kick", #"{"userId": "bo"}"#), (.put, "\(path)/members/eve", nil),
+                (.delete, "\(path)/members/bo", nil), (.put, "\(path)/admins/bo", nil),
+                (.delete, "\(path)/admins/ana", nil), (.put, "\(path)/whiteList", #"{"whiteList": ["eve"]}"#),
                 (.post, "\(path)/token", nil), (.post, "\(path)/leave", nil),
             ] as [(HTTPRequest.Method, String, String?)] {
-                for person in [fixture.ann, fixture.bob] {
+                for person in [fixture.ana, fixture.bo] {
                     let answer = try await person.ask(method, path, body)
-                    #expect(answer.status == 422 && answer.problem?.code == "group_required", "\(method) \(path)")
+                    #expect(answer.status == 422, "\(method) \(path)")
+                    #expect(answer.problem?.code == "group_required", "\(method) \(path)")
                 }
                 #expect(try await fixture.eve.ask(method, path, body).status == 404, "\(method) \(path)")
             }
             #expect(try await fixture.eve.ask(.post, "\(path)/join").status == 403)
-            #expect(try await fixture.bob.ask(.put, "\(path)/label", #"{"label": "Us"}"#).status == 200)
-            #expect(try await fixture.bob.ask(.put, "\(path)/meta", #"{"meta": {"a": 1}}"#).status == 200)
-            #expect(try await fixture.ann.conversations.conversation(token).members == ["ann", "bob"])
+            #expect(try await fixture.bo.ask(.put, "\(path)/label", #"{"label": "Us"}"#).status == 200)
+            #expect(try await fixture.bo.ask(.put, "\(path)/meta", #"{"meta": {"a": 1}}"#).status == 200)
+            #expect(try await fixture.ana.conversations.conversation(token).members == ["ana", "bo"])
 
-            let said = try await fixture.ann.send("mine", in: token)
-            #expect(try await fixture.bob.ask(.delete, "\(path)/messages/\(said.id)").status == 403)
+            let said = try await fixture.ana.send("mine", in: token)
+            #expect(try await fixture.bo.ask(.delete, "\(path)/messages/\(said.id)").status == 403)
         }
     }
 
-    @Test func notificationsAreOnOrOffForEach() async throws {
+    @Test("Each member switches notifications on or off for themselves")
+    func pushSetting() async throws {
         try await withConversation { fixture in
-            let off = try await fixture.ann.conversations.setPush(false, in: fixture.token)
-            let again = try await fixture.ann.conversations.setPush(false, in: fixture.token)
-            let listed = try await fixture.ann.conversations.list().items.first
-            let bobs = try await fixture.bob.conversations.conversation(fixture.token)
-            let on = try await fixture.ann.conversations.setPush(true, in: fixture.token)
+            let off = try await fixture.ana.conversations.setPush(false, in: fixture.token)
+            let again = try await fixture.ana.conversations.setPush(false, in: fixture.token)
+            let listed = try await fixture.ana.conversations.list().items.first
+            let seenByBo = try await fixture.bo.conversations.conversation(fixture.token)
+            let on = try await fixture.ana.conversations.setPush(true, in: fixture.token)
 
-            #expect(!off.pushEnabled && again == off && listed == off)
-            #expect(bobs.pushEnabled && on.pushEnabled)
-            #expect(try await fixture.ann.conversations.messages(fixture.token).isEmpty)
+            #expect(!off.pushEnabled)
+            #expect(again == off)
+            #expect(listed == off)
+            #expect(seenByBo.pushEnabled)
+            #expect(on.pushEnabled)
+            #expect(try await fixture.ana.conversations.messages(fixture.token).isEmpty)
         }
     }
 }

@@ -5,32 +5,33 @@ import TestSupport
 import Testing
 import Wire
 
-/// One's own conversations, latest activity first.
-@Suite struct ListTests {
-    @Test func order() async throws {
+@Suite("List of conversations") struct ListTests {
+    @Test("Conversations are listed by latest activity")
+    func order() async throws {
         try await withConversation { fixture in
-            let second = try await fixture.bob.conversations.create(.init(label: "Second", members: ["ann"]))
-            _ = try await fixture.bob.conversations.create(.init(label: "Not mine"))
-            #expect(try await fixture.ann.conversations.list().items.map(\.label) == ["Second", "Walks"])
+            let second = try await fixture.bo.conversations.create(.init(label: "Second", members: ["ana"]))
+            _ = try await fixture.bo.conversations.create(.init(label: "Foreign"))
+            #expect(try await fixture.ana.conversations.list().items.map(\.label) == ["Second", "Walks"])
 
-            let said = try await fixture.bob.send("hello", in: fixture.token)
+            let said = try await fixture.bo.send("hello", in: fixture.token)
 
-            let listed = try await fixture.ann.conversations.list().items
+            let listed = try await fixture.ana.conversations.list().items
             #expect(listed.map(\.label) == ["Walks", "Second"])
             #expect(listed[0].lastMessage == said)
             #expect(listed[0].unreadCount == 1)
-            #expect(listed[0].members == ["ann", "bob"])
-            #expect(listed[0].admins == ["ann"])
-            #expect(listed[1] == (try await fixture.ann.conversations.conversation(second.token)))
+            #expect(listed[0].members == ["ana", "bo"])
+            #expect(listed[0].admins == ["ana"])
+            #expect(listed[1] == (try await fixture.ana.conversations.conversation(second.token)))
         }
     }
 
-    @Test func pagingDuringWrites() async throws {
+    @Test("Paging during writes lists every conversation exactly once")
+    func pagingDuringWrites() async throws {
         try await withConversation { fixture in
             var tokens = [fixture.token]
             for number in 1...34 {
                 tokens.append(
-                    try await fixture.ann.conversations.create(.init(label: "\(number)", members: ["bob"])).token
+                    try await fixture.ana.conversations.create(.init(label: "\(number)", members: ["bo"])).token
                 )
             }
             let all = tokens
@@ -42,7 +43,7 @@ import Wire
                         tasks.addTask {
                             while !isOver.value {
                                 guard let token = all.randomElement() else { return }
-                                try await fixture.bob.send("x", in: token)
+                                try await fixture.bo.send("x", in: token)
                             }
                         }
                     }
@@ -50,7 +51,7 @@ import Wire
                         var seen: [String] = []
                         var cursor: String?
                         repeat {
-                            let page = try await fixture.ann.conversations.list(limit: limit, cursor: cursor)
+                            let page = try await fixture.ana.conversations.list(limit: limit, cursor: cursor)
                             #expect(page.items.count <= limit)
                             seen += page.items.map(\.token)
                             cursor = page.next
@@ -65,15 +66,16 @@ import Wire
         }
     }
 
-    @Test func pagesEqualList() async throws {
+    @Test("The pages together equal the whole list")
+    func pagesEqualList() async throws {
         try await withConversation { fixture in
-            for number in 1...11 { _ = try await fixture.ann.conversations.create(.init(label: "\(number)")) }
-            let whole = try await fixture.ann.conversations.list(limit: 100).items
+            for number in 1...11 { _ = try await fixture.ana.conversations.create(.init(label: "\(number)")) }
+            let whole = try await fixture.ana.conversations.list(limit: 100).items
 
             var paged: [Conversation] = []
             var cursor: String?
             repeat {
-                let page = try await fixture.ann.conversations.list(limit: 4, cursor: cursor)
+                let page = try await fixture.ana.conversations.list(limit: 4, cursor: cursor)
                 paged += page.items
                 cursor = page.next
             } while cursor != nil
@@ -83,14 +85,15 @@ import Wire
         }
     }
 
-    @Test func aForgedOrAnothersCursorIsRefused() async throws {
+    @Test("A forged cursor, or another user's cursor, is rejected")
+    func invalidCursor() async throws {
         try await withConversation { fixture in
-            _ = try await fixture.ann.conversations.create(.init(label: "x", members: ["bob"]))
-            let cursor = try #require(try await fixture.ann.conversations.list(limit: 1).next)
+            _ = try await fixture.ana.conversations.create(.init(label: "x", members: ["bo"]))
+            let cursor = try #require(try await fixture.ana.conversations.list(limit: 1).next)
 
-            #expect(try await fixture.ann.ask(.get, "/conversations?limit=1&cursor=\(cursor)").status == 200)
+            #expect(try await fixture.ana.ask(.get, "/conversations?limit=1&cursor=\(cursor)").status == 200)
             for (person, cursor) in [
-                (fixture.bob, cursor), (fixture.ann, cursor + "A"), (fixture.ann, "x"), (fixture.ann, ""),
+                (fixture.bo, cursor), (fixture.ana, cursor + "A"), (fixture.ana, "x"), (fixture.ana, ""),
             ] {
                 let answer = try await person.ask(.get, "/conversations?limit=1&cursor=\(cursor)")
                 #expect(answer.status == 400)
@@ -99,9 +102,10 @@ import Wire
         }
     }
 
-    @Test func anotherApplicationsUserOfTheSameNameSeesNothing() async throws {
+    @Test("A user of another application with the same id sees nothing")
+    func otherApplication() async throws {
         try await withConversation { fixture in
-            let twin = try await fixture.person("ann", application: RoostApplication.id)
+            let twin = try await fixture.person("ana", application: RoostApplication.id)
             #expect(try await twin.conversations.list().items.isEmpty)
             #expect(try await twin.ask(.get, "/conversations/\(fixture.token)").status == 404)
             #expect(try await twin.ask(.post, "/conversations/\(fixture.token)/join").status == 404)

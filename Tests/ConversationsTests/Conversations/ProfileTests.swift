@@ -10,7 +10,7 @@ import Testing
 import Wire
 
 @Suite("Profiles of members") struct ProfileTests {
-    /// Sends an event to the service, as its publisher does.
+    /// Sends an event to the service as its publisher.
     private func publish<Content: EventContent>(
         _ content: Content,
         from publisher: String,
@@ -31,26 +31,26 @@ import Wire
         ProfileChanged(applicationId: ConversationFixture.application, userId: user, fullName: name, avatarPath: avatar)
     }
 
-    @Test("Names and pictures of events are beside the members in every answer")
+    @Test("Every response contains the names and avatars of the members from events")
     func events() async throws {
         try await withConversation { fixture in
-            let (ann, token) = (fixture.ann.conversations, fixture.token)
-            #expect(fixture.conversation.profiles?["bob"] == .init(fullName: "bob"))
-            try await publish(changed("bob", "Bob Dylan", "/media/photos/1.jpg"), from: "photos", in: fixture)
+            let (ana, token) = (fixture.ana.conversations, fixture.token)
+            #expect(fixture.conversation.profiles?["bo"] == .init(fullName: "bo"))
+            try await publish(changed("bo", "Bo Dylan", "/media/photos/1.jpg"), from: "photos", in: fixture)
 
-            let shown = try await ann.conversation(token).profiles
-            #expect(shown?["ann"] == .init(fullName: "ann"))
-            #expect(shown?["bob"]?.fullName == "Bob Dylan")
-            #expect(shown?["bob"]?.avatarUrl?.hasSuffix("/media/photos/1.jpg") == true)
-            #expect(shown?["bob"]?.avatarUrl?.hasPrefix("http") == true)
-            #expect(try await ann.list().items.first?.profiles == shown)
-            #expect(try await ann.setPush(false, in: token).profiles == shown)
-            #expect(try await ann.create(.init(label: "x", members: ["bob"])).profiles == shown)
-            #expect(try await ann.create(.init(members: ["bob"], type: "direct")).profiles == shown)
-            #expect(try await fixture.eve.conversations.join(token).profiles?["bob"] == shown?["bob"])
+            let shown = try await ana.conversation(token).profiles
+            #expect(shown?["ana"] == .init(fullName: "ana"))
+            #expect(shown?["bo"]?.fullName == "Bo Dylan")
+            #expect(shown?["bo"]?.avatarUrl?.hasSuffix("/media/photos/1.jpg") == true)
+            #expect(shown?["bo"]?.avatarUrl?.hasPrefix("http") == true)
+            #expect(try await ana.list().items.first?.profiles == shown)
+            #expect(try await ana.setPush(false, in: token).profiles == shown)
+            #expect(try await ana.create(.init(label: "x", members: ["bo"])).profiles == shown)
+            #expect(try await ana.create(.init(members: ["bo"], type: "direct")).profiles == shown)
+            #expect(try await fixture.eve.conversations.join(token).profiles?["bo"] == shown?["bo"])
 
-            try await publish(changed("bob", "Bob Dylan"), from: "photos", in: fixture)
-            #expect(try await ann.conversation(token).profiles?["bob"] == .init(fullName: "Bob Dylan"))
+            try await publish(changed("bo", "Bo Dylan"), from: "photos", in: fixture)
+            #expect(try await ana.conversation(token).profiles?["bo"] == .init(fullName: "Bo Dylan"))
         }
     }
 
@@ -58,32 +58,32 @@ import Wire
     func order() async throws {
         try await withConversation { fixture in
             let now = Date()
-            try await publish(changed("bob", "New"), from: "photos", at: now, in: fixture)
+            try await publish(changed("bo", "New"), from: "photos", at: now, in: fixture)
             let old = UserChanged(
                 applicationId: ConversationFixture.application,
-                userId: "bob",
-                username: "bob",
+                userId: "bo",
+                username: "bo",
                 fullName: "Old"
             )
             try await publish(old, from: "auth", at: now.addingTimeInterval(-60), in: fixture)
-            #expect(try await fixture.ann.conversations.conversation(fixture.token).profiles?["bob"]?.fullName == "New")
+            #expect(try await fixture.ana.conversations.conversation(fixture.token).profiles?["bo"]?.fullName == "New")
             try await publish(old, from: "auth", at: now.addingTimeInterval(60), in: fixture)
-            #expect(try await fixture.ann.conversations.conversation(fixture.token).profiles?["bob"]?.fullName == "Old")
+            #expect(try await fixture.ana.conversations.conversation(fixture.token).profiles?["bo"]?.fullName == "Old")
         }
     }
 
-    @Test("Auth names accounts without a copy once, and a failure of auth fails no request")
+    @Test("Auth is asked once for the names of accounts without a copy, and its failure fails no request")
     func backfill() async throws {
         try await withConversation { fixture in
-            let (ada, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
-            fixture.auth.accounts.change { $0 = [ada, bo] }
-            fixture.auth.names.change { $0 = [ada: "Ada Lovelace", bo: "Bo"] }
-            let person = try await fixture.person(ada, application: RoostApplication.id)
+            let (ana, bo) = (UUID().uuidString.lowercased(), UUID().uuidString.lowercased())
+            fixture.auth.accounts.change { $0 = [ana, bo] }
+            fixture.auth.names.change { $0 = [ana: "Ada Lovelace", bo: "Bo"] }
+            let person = try await fixture.person(ana, application: RoostApplication.id)
             let made = try await person.conversations.create(.init(label: "x", members: [bo]))
-            #expect(made.profiles?[ada]?.fullName == "Ada Lovelace")
+            #expect(made.profiles?[ana]?.fullName == "Ada Lovelace")
             #expect(made.profiles?[bo]?.fullName == "Bo")
 
-            // The answer is kept.
+            // Auth's response has been stored.
             fixture.auth.isAway.change { $0 = true }
             #expect(try await person.conversations.conversation(made.token).profiles == made.profiles)
             try await fixture.service.database.pool.run("DELETE FROM profiles")
@@ -94,13 +94,13 @@ import Wire
     @Test("The profile of a deleted user is removed, and no older event brings it back")
     func deletion() async throws {
         try await withConversation { fixture in
-            try await publish(changed("bob", "Bob Dylan"), from: "photos", in: fixture)
+            try await publish(changed("bo", "Bo Dylan"), from: "photos", in: fixture)
             try await publish(
-                UserDeleted(applicationId: ConversationFixture.application, userId: "bob"),
+                UserDeleted(applicationId: ConversationFixture.application, userId: "bo"),
                 from: "auth",
                 in: fixture
             )
-            let late = changed("bob", "Bob Dylan", "/media/photos/1.jpg")
+            let late = changed("bo", "Bo Dylan", "/media/photos/1.jpg")
             try await publish(late, from: "photos", at: Date().addingTimeInterval(-60), in: fixture)
 
             let pool = fixture.service.database.pool
@@ -112,14 +112,14 @@ import Wire
         }
     }
 
-    @Test("An event of a profile is taken from photos alone")
+    @Test("Only photos may publish the event of a changed profile")
     func publisher() async throws {
         try await withConversation { fixture in
             await #expect(throws: APIError.self) {
-                try await publish(changed("bob", "Mallory"), from: "social", in: fixture)
+                try await publish(changed("bo", "Mallory"), from: "social", in: fixture)
             }
-            let shown = try await fixture.ann.conversations.conversation(fixture.token)
-            #expect(shown.profiles?["bob"]?.fullName == "bob")
+            let shown = try await fixture.ana.conversations.conversation(fixture.token)
+            #expect(shown.profiles?["bo"]?.fullName == "bo")
         }
     }
 
@@ -130,7 +130,7 @@ import Wire
             let unknown = UUID().uuidString.lowercased()
             fixture.auth.accounts.change { $0 = [known] }
             let person = try await fixture.person(known, application: RoostApplication.id)
-            for name in [unknown, "bob"] {
+            for name in [unknown, "bo"] {
                 let body = #"{"label": "x", "members": ["\#(known)", "\#(name)"]}"#
                 let answer = try await person.ask(.post, "/conversations/create", body)
                 #expect(answer.status == 400)

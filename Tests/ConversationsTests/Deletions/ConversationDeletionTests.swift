@@ -8,20 +8,20 @@ import Wire
 
 @testable import ConversationsServer
 
-/// A conversation that its creator deletes is gone, with everything of it.
-@Suite struct ConversationDeletionTests {
-    @Test func removal() async throws {
+@Suite("Deletion of conversations") struct ConversationDeletionTests {
+    @Test("A deleted conversation is not found, and all its rows are removed")
+    func removal() async throws {
         try await withConversation { fixture in
-            let message = try await fixture.ann.send("hello", in: fixture.token)
-            for number in 0..<23 { try await fixture.bob.send("hello \(number)", in: fixture.token) }
-            try await fixture.bob.conversations.react("👍", to: message.id, in: fixture.token)
+            let message = try await fixture.ana.send("hello", in: fixture.token)
+            for number in 0..<23 { try await fixture.bo.send("hello \(number)", in: fixture.token) }
+            try await fixture.bo.conversations.react("👍", to: message.id, in: fixture.token)
             try await fixture.eve.conversations.join(fixture.token)
-            try await fixture.ann.conversations.kick("eve", from: fixture.token)
+            try await fixture.ana.conversations.kick("eve", from: fixture.token)
             try await fixture.indexAll()
-            let other = try await fixture.ann.conversations.create(.init(label: "Other", members: ["bob"]))
-            try await fixture.ann.send("hello there", in: other.token)
+            let other = try await fixture.ana.conversations.create(.init(label: "Other", members: ["bo"]))
+            try await fixture.ana.send("hello there", in: other.token)
 
-            try await fixture.ann.conversations.delete(fixture.token)
+            try await fixture.ana.conversations.delete(fixture.token)
 
             let path = "/conversations/\(fixture.token)"
             for (method, path, body) in [
@@ -29,20 +29,20 @@ import Wire
                 (.get, "\(path)/changes?after=0", nil), (.post, "\(path)/messages", #"{"data": "x"}"#),
                 (.delete, "\(path)/messages/\(message.id)", nil), (.post, "\(path)/messages/\(message.id)/read", nil),
             ] as [(HTTPRequest.Method, String, String?)] {
-                for person in [fixture.ann, fixture.bob, fixture.eve] {
+                for person in [fixture.ana, fixture.bo, fixture.eve] {
                     let status = try await person.ask(method, path, body).status
                     #expect(status == 404, "\(method) \(path)")
                 }
             }
-            #expect(try await fixture.bob.conversations.list().items.map(\.id) == [other.id])
-            #expect(try await fixture.bob.conversations.search("hello").items.map(\.message.data) == ["hello there"])
-            let told = try await fixture.service.database.pool.all(
+            #expect(try await fixture.bo.conversations.list().items.map(\.id) == [other.id])
+            #expect(try await fixture.bo.conversations.search("hello").items.map(\.message.data) == ["hello there"])
+            let published = try await fixture.service.database.pool.all(
                 "SELECT conversation_id, body FROM outbox WHERE kind = 'conversation.deleted'",
                 as: { "\(try $0.int64("conversation_id")) \(try $0.string("body"))" }
             )
-            #expect(told == [#"\#(fixture.conversation.id) {"applicationId":"other"}"#])
+            #expect(published == [#"\#(fixture.conversation.id) {"applicationId":"other"}"#])
 
-            // A little at a time, and by two at once.
+            // In small batches, by two workers at once.
             let deletions = ConversationDeletions(
                 setAside: fixture.service.database.setAside([.conversationDeletion]),
                 now: { Date() },
@@ -51,7 +51,7 @@ import Wire
             async let first: Void = deletions.processPending()
             async let second: Void = deletions.processPending()
             _ = try await (first, second)
-            // The service clears by itself too, and what it is at just then is passed over here.
+            // The service deletes in the background too, and the rows that it has locked are skipped here.
             try await eventually("cleared") {
                 try await deletions.processPending()
                 return try await fixture.rows(of: fixture.conversation.id) == 0
@@ -60,21 +60,22 @@ import Wire
         }
     }
 
-    @Test func sendDuringDeletion() async throws {
+    @Test("Messages sent during a deletion leave no rows")
+    func sendDuringDeletion() async throws {
         try await withStore { fixture in
             let instances = [fixture.writeShards, fixture.otherShards()]
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for sender in 0..<16 {
                     tasks.addTask {
                         while true {
-                            let outcome = try await instances[sender % 2].write(fixture.draft(by: "bob"))
+                            let outcome = try await instances[sender % 2].write(fixture.draft(by: "bo"))
                             if outcome.isNotMember { return }
                         }
                     }
                 }
                 tasks.addTask {
                     try await eventually { try await fixture.audit().messages >= 100 }
-                    _ = try await fixture.conversations.delete(fixture.conversation, by: StoreFixture.user("ann"))
+                    _ = try await fixture.conversations.delete(fixture.conversation, by: StoreFixture.user("ana"))
                 }
                 try await tasks.waitForAll()
             }
@@ -87,30 +88,34 @@ import Wire
         }
     }
 
-    @Test func onlyItsCreatorDeletesItAndOnlyWhileAMember() async throws {
+    @Test("Only the creator can delete a conversation, and only while a member")
+    func permission() async throws {
         try await withConversation { fixture in
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/admins/bob")
-            let refusal = try await fixture.bob.ask(.delete, "/conversations/\(fixture.token)")
-            #expect(refusal.status == 403 && refusal.problem?.code == "creator_required")
-            try await fixture.ann.conversations.leave(fixture.token)
-            #expect(try await fixture.ann.ask(.delete, "/conversations/\(fixture.token)").status == 404)
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/admins/bo")
+            let refusal = try await fixture.bo.ask(.delete, "/conversations/\(fixture.token)")
+            #expect(refusal.status == 403)
+            #expect(refusal.problem?.code == "creator_required")
+            try await fixture.ana.conversations.leave(fixture.token)
+            #expect(try await fixture.ana.ask(.delete, "/conversations/\(fixture.token)").status == 404)
         }
     }
 
-    @Test func recreatedDirect() async throws {
+    @Test("A direct conversation can be created again after its deletion")
+    func recreatedDirect() async throws {
         try await withConversation { fixture in
-            let first = try await fixture.ann.openDirect(with: "bob")
-            try await fixture.bob.send("hello", in: first.token)
-            #expect(try await fixture.bob.ask(.delete, "/conversations/\(first.token)").status == 403)
-            try await fixture.ann.conversations.delete(first.token)
-            let second = try await fixture.bob.openDirect(with: "ann")
-            #expect(second.id != first.id && second.lastMessage == nil)
+            let first = try await fixture.ana.openDirect(with: "bo")
+            try await fixture.bo.send("hello", in: first.token)
+            #expect(try await fixture.bo.ask(.delete, "/conversations/\(first.token)").status == 403)
+            try await fixture.ana.conversations.delete(first.token)
+            let second = try await fixture.bo.openDirect(with: "ana")
+            #expect(second.id != first.id)
+            #expect(second.lastMessage == nil)
         }
     }
 }
 
 extension ConversationFixture {
-    /// Brings all that was written into the index, or waits where the service itself is at it.
+    /// Indexes all messages, or waits for the service to do so.
     func indexAll() async throws {
         let pool = service.database.pool
         try await eventually("indexed") {

@@ -12,9 +12,9 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What is left of somebody who was deleted: what he said, and nothing that says who he was.
-@Suite struct UserDeletionTests {
-    /// As auth tells it.
+/// A deleted user's messages remain, without anything that identifies the user.
+@Suite("Deletion of users") struct UserDeletionTests {
+    /// Publishes the deletion of a user, as auth does.
     private func delete(
         _ user: User.ID,
         in fixture: ConversationFixture,
@@ -33,14 +33,14 @@ import Wire
         _ = try await auth.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))
     }
 
-    private func isDone(_ fixture: ConversationFixture) async throws {
+    private func waitForDeletion(_ fixture: ConversationFixture) async throws {
         try await eventually {
-            try await fixture.service.database.pool.first("SELECT departure_id FROM user_deletions", as: { _ in true })
+            try await fixture.service.database.pool.first("SELECT deletion_id FROM user_deletions", as: { _ in true })
                 == nil
         }
     }
 
-    /// Every table that has the text somewhere, but for the one whose rows are gone within minutes.
+    /// Returns every table that contains the text, except the outbox, whose rows are removed within minutes.
     private func finds(_ text: String, in fixture: ConversationFixture) async throws -> [String] {
         let pool = fixture.service.database.pool
         let tables = try await pool.all(
@@ -58,25 +58,25 @@ import Wire
         return found
     }
 
-    @Test("Of a deleted application nothing is left, neither users who were only named, nor empty conversations")
+    @Test("A deleted application leaves no users, not even named ones, and no conversations")
     func application() async throws {
         try await withConversation { fixture in
-            let ada = try await fixture.person("ada", application: "acme")
+            let ana = try await fixture.person("ana", application: "acme")
             let bo = try await fixture.person("bo", application: "acme")
             for number in 0..<120 {
                 let draft = ConversationDraft(label: "Walk \(number)", members: ["bo", "named \(number)"])
-                _ = try await ada.conversations.create(draft)
+                _ = try await ana.conversations.create(draft)
             }
-            let empty = try await ada.conversations.create(ConversationDraft(label: "Empty"))
-            try await ada.conversations.leave(empty.token)
-            let direct = try await ada.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
-            try await ada.send("between us", in: direct.token)
+            let empty = try await ana.conversations.create(ConversationDraft(label: "Empty"))
+            try await ana.conversations.leave(empty.token)
+            let direct = try await ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
+            try await ana.send("between us", in: direct.token)
             try await bo.conversations.block("never seen")
             let devices = Devices(database: fixture.service.database.pool, events: .none, now: { Date() })
             _ = try await devices.signIn(
-                by: Identity(user: ada.id, session: "s", device: "phone", expires: Date().addingTimeInterval(60))
+                by: Identity(user: ana.id, session: "s", device: "phone", expires: Date().addingTimeInterval(60))
             )
-            let kept = try await fixture.ann.send("of another application", in: fixture.token)
+            let kept = try await fixture.ana.send("of another application", in: fixture.token)
 
             let deleted = ApplicationDeleted(
                 applicationId: "acme",
@@ -108,19 +108,20 @@ import Wire
                 as: { try $0.int("n") }
             )
             #expect(texts == 0)
-            #expect(try await fixture.ann.conversations.messages(fixture.token).first?.id == kept.id)
-            #expect(try await ada.conversations.list().items.isEmpty)
-            // No other service may have an application deleted.
+            #expect(try await fixture.ana.conversations.messages(fixture.token).first?.id == kept.id)
+            #expect(try await ana.conversations.list().items.isEmpty)
+            // Only auth may publish the deletion of an application.
             let photos = try fixture.service.peerClient("photos", callee: "conversations")
             await #expect(throws: APIError.self) { _ = try await photos.post("/internal/events", event, as: Done.self) }
         }
     }
 
-    @Test func failedUserDeletion() async throws {
+    @Test("A deletion that fails is retried and does not delay other deletions")
+    func failedUserDeletion() async throws {
         try await withConversation { fixture in
             let (stuck, leaver) = (try await fixture.person("stuck-4b1c"), try await fixture.person("leaver-9d2e"))
             for person in [stuck, leaver] {
-                _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(person.id.user)")
+                _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(person.id.user)")
                 try await person.send("I was here", in: fixture.token)
             }
             let pool = fixture.service.database.pool
@@ -141,35 +142,37 @@ import Wire
             #expect(try await finds(leaver.id.user, in: fixture) == [])
 
             try await pool.run("ALTER TABLE messages DROP CONSTRAINT test")
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
             #expect(try await finds(stuck.id.user, in: fixture) == [])
         }
     }
 
-    @Test func silentMember() async throws {
+    @Test("A deleted user who never wrote leaves no trace")
+    func silentMember() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-8c3f")
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
             _ = try await leaver.conversations.leave(fixture.token)
 
             try await delete(leaver.id, in: fixture)
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
             let found = try await finds(leaver.id.user, in: fixture)
             #expect(found == [])
         }
     }
 
-    @Test func whiteListEntry() async throws {
+    @Test("A deleted user who was only on a white list leaves no trace")
+    func whiteListEntry() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-2a7b")
-            // As many as may be named, and so long that they just fit.
+            // The maximum number of user ids, with the maximum total length.
             var names = [leaver.id.user] + (0..<999).map { "\($0)-" + String(repeating: "x", count: 57) }
             while (try? DraftRules.whiteListSize(names + ["x"])) != nil { names[1] += "x" }
             let event = try SystemEvent.whiteListUpdated(names).data()
-            // Named, and then no more, and never here himself.
-            for user in [leaver.id.user, "bob"] {
+            // The deleted user was on the list, is not any longer, and never joined.
+            for user in [leaver.id.user, "bo"] {
                 let body = #"{"whiteList": ["\#(user)"]}"#
-                let answer = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/whiteList", body)
+                let answer = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/whiteList", body)
                 #expect(answer.status == 200)
             }
             let changed = try await fixture.service.database.pool.run(
@@ -177,30 +180,31 @@ import Wire
             )
             #expect(changed == 1)
             try await delete(leaver.id, in: fixture)
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
             let found = try await finds(leaver.id.user, in: fixture)
             #expect(found == [])
         }
     }
 
-    @Test func anonymizedMessages() async throws {
+    @Test("A deleted user's messages stay without the sender, and everything else is removed")
+    func anonymizedMessages() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-7f3a")
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
             let said = try await leaver.send("I was here", in: fixture.token)
-            let answer = try await fixture.ann.send("so you were", in: fixture.token)
+            let answer = try await fixture.ana.send("so you were", in: fixture.token)
             try await leaver.conversations.react("👍", to: answer.id, in: fixture.token)
-            try await fixture.ann.conversations.react("👋", to: answer.id, in: fixture.token)
-            let own = try await leaver.conversations.create(ConversationDraft(label: "His own", members: ["bob"]))
-            let direct = try await leaver.conversations.create(ConversationDraft(members: ["ann"], type: "direct"))
+            try await fixture.ana.conversations.react("👋", to: answer.id, in: fixture.token)
+            let own = try await leaver.conversations.create(ConversationDraft(label: "Own", members: ["bo"]))
+            let direct = try await leaver.conversations.create(ConversationDraft(members: ["ana"], type: "direct"))
             try await leaver.send("between us", in: direct.token)
-            let former = try await fixture.ann.conversations.create(
+            let former = try await fixture.ana.conversations.create(
                 ConversationDraft(label: "Former", members: [leaver.id.user], whiteList: .only([leaver.id.user]))
             )
             try await leaver.send("I go", in: former.token)
             try await leaver.conversations.leave(former.token)
-            try await fixture.ann.conversations.block(leaver.id.user)
-            try await leaver.conversations.block("bob")
+            try await fixture.ana.conversations.block(leaver.id.user)
+            try await leaver.conversations.block("bo")
             let devices = Devices(database: fixture.service.database.pool, events: .none, now: { Date() })
             _ = try await devices.signIn(
                 by: Identity(
@@ -214,34 +218,36 @@ import Wire
             _ = try await devices.replaceMeta(.object(["name": .string("leaver-7f3a")]), of: leaver.id)
 
             try await delete(leaver.id, in: fixture)
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
 
             #expect(try await finds("leaver-7f3a", in: fixture) == [])
-            let history = try await fixture.ann.conversations.messages(fixture.token)
+            let history = try await fixture.ana.conversations.messages(fixture.token)
             let kept = try #require(history.first { $0.seq == said.seq })
-            #expect(kept.data == "I was here" && kept.senderUser == nil && kept.deletedAt == nil)
-            #expect(history.first { $0.seq == answer.seq }?.reactions == ["👋": ["ann"]])
+            #expect(kept.data == "I was here")
+            #expect(kept.senderUser == nil)
+            #expect(kept.deletedAt == nil)
+            #expect(history.first { $0.seq == answer.seq }?.reactions == ["👋": ["ana"]])
             #expect(history.first?.data == #"{"type":"user.left","userId":""}"#)
-            let left = try await fixture.ann.conversations.conversation(fixture.token)
-            #expect(left.members == ["ann", "bob"])
-            // Who is left decides, and nobody is the creator any more.
-            #expect(try await fixture.bob.conversations.conversation(own.token).admins == ["bob"])
-            #expect(try await fixture.ann.conversations.messages(direct.token).map(\.data) == ["between us"])
-            #expect(try await fixture.ann.conversations.blocks().items.isEmpty)
-            #expect(try await fixture.ann.conversations.messages(former.token).last { $0.senderUser == nil } != nil)
+            let left = try await fixture.ana.conversations.conversation(fixture.token)
+            #expect(left.members == ["ana", "bo"])
+            // A remaining member becomes admin, and the conversation has no creator.
+            #expect(try await fixture.bo.conversations.conversation(own.token).admins == ["bo"])
+            #expect(try await fixture.ana.conversations.messages(direct.token).map(\.data) == ["between us"])
+            #expect(try await fixture.ana.conversations.blocks().items.isEmpty)
+            #expect(try await fixture.ana.conversations.messages(former.token).last { $0.senderUser == nil } != nil)
             #expect(try await leaver.ask(.get, "/conversations/\(fixture.token)").status == 404)
         }
     }
 
-    /// What others are in stays; what nobody is in was his alone.
-    @Test func emptyConversations() async throws {
+    @Test("A conversation whose only member is deleted is removed")
+    func emptyConversations() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-7f3a")
             let alone = try await leaver.conversations.create(ConversationDraft(label: "Diary"))
             try await leaver.send("dear diary", in: alone.token)
 
             try await delete(leaver.id, in: fixture)
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
 
             try await eventually { try await finds("dear diary", in: fixture).isEmpty }
             #expect(try await finds("leaver-7f3a", in: fixture) == [])
@@ -249,13 +255,13 @@ import Wire
         }
     }
 
-    /// What a service is asked about is answered once his name is nowhere any more.
-    @Test func confirmation() async throws {
+    @Test("A deletion is confirmed once no table contains the user")
+    func confirmation() async throws {
         try await withConversation { fixture in
             let leaver = try await fixture.person("leaver-7f3a")
-            _ = try await fixture.ann.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
+            _ = try await fixture.ana.ask(.put, "/conversations/\(fixture.token)/members/\(leaver.id.user)")
             try await leaver.send("I was here", in: fixture.token)
-            // As if he came once more afterwards, by a request that was under way.
+            // Simulates a join by a request that was running during the deletion.
             let pool = fixture.service.database.pool
             try await pool.run("UPDATE member_joins SET joined_at = clock_timestamp() + interval '1 hour'")
             let deletionJob = Wire.DeletionJob(id: UUID(), round: 1)
@@ -263,58 +269,61 @@ import Wire
 
             try await delete(leaver.id, in: fixture, deletionJob: deletionJob)
 
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
             #expect(try await finds(id, in: fixture) == ["unconfirmed_deletions"])
-            // It is named for those instances that did not hear of it; the answer waits for that too.
+            // The join's row, which other instances read, contains the user, so the confirmation waits for its removal too.
             try await pool.run("DELETE FROM member_joins")
             try await eventually { try await finds(id, in: fixture).isEmpty }
             #expect(try await finds("leaver-7f3a", in: fixture) == [])
         }
     }
 
-    @Test func reusedUserID() async throws {
+    @Test("A new user with the id of a deleted user starts empty, and an old event does not affect them")
+    func reusedUserID() async throws {
         try await withConversation { fixture in
-            try await fixture.bob.send("the former", in: fixture.token)
-            let direct = try await fixture.ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct"))
+            try await fixture.bo.send("the former", in: fixture.token)
+            let direct = try await fixture.ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
 
-            try await delete(fixture.bob.id, in: fixture, at: Date())
-            try await isDone(fixture)
-            let again = try await fixture.ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct"))
-            try await fixture.bob.send("the new one", in: again.token)
+            try await delete(fixture.bo.id, in: fixture, at: Date())
+            try await waitForDeletion(fixture)
+            let again = try await fixture.ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct"))
+            try await fixture.bo.send("the new one", in: again.token)
 
             #expect(again.id != direct.id)
-            #expect(try await fixture.bob.conversations.list().items.map(\.id) == [again.id])
-            // The old one's end is told once more, as events may be: it says nothing of whoever came since.
-            try await delete(fixture.bob.id, in: fixture, at: Date().addingTimeInterval(-60))
-            try await isDone(fixture)
-            let said = try await fixture.ann.conversations.messages(again.token)
-            #expect(said.first { $0.data == "the new one" }?.senderUser?.serial == "bob")
+            #expect(try await fixture.bo.conversations.list().items.map(\.id) == [again.id])
+            // Events may be delivered twice; the old deletion must not affect the new user.
+            try await delete(fixture.bo.id, in: fixture, at: Date().addingTimeInterval(-60))
+            try await waitForDeletion(fixture)
+            let said = try await fixture.ana.conversations.messages(again.token)
+            #expect(said.first { $0.data == "the new one" }?.senderUser?.serial == "bo")
         }
     }
 
-    @Test func anEventThatComesAgainDoesNothing() async throws {
+    @Test("A repeated event does nothing, nor does one for an unknown user")
+    func repeatedEvent() async throws {
         try await withConversation { fixture in
             let id = UUID()
-            try await delete(fixture.bob.id, in: fixture, id: id)
-            try await isDone(fixture)
-            try await fixture.bob.conversations.join(fixture.token)
-            try await delete(fixture.bob.id, in: fixture, id: id)
-            try await isDone(fixture)
-            #expect(try await fixture.ann.conversations.conversation(fixture.token).members == ["ann", "bob"])
-            // Nobody's name is nobody's loss.
+            try await delete(fixture.bo.id, in: fixture, id: id)
+            try await waitForDeletion(fixture)
+            try await fixture.bo.conversations.join(fixture.token)
+            try await delete(fixture.bo.id, in: fixture, id: id)
+            try await waitForDeletion(fixture)
+            #expect(try await fixture.ana.conversations.conversation(fixture.token).members == ["ana", "bo"])
+            // The deletion of an unknown user must not fail.
             try await delete(User.ID(application: "other", user: "never seen"), in: fixture)
-            try await isDone(fixture)
+            try await waitForDeletion(fixture)
         }
     }
 
-    @Test func otherApplication() async throws {
+    @Test("The deletion of a user does not affect the same id in another application")
+    func otherApplication() async throws {
         try await withConversation { fixture in
-            let other = try await fixture.person(fixture.bob.id.user, application: "roost")
-            try await fixture.bob.send("mine", in: fixture.token)
+            let other = try await fixture.person(fixture.bo.id.user, application: "roost")
+            try await fixture.bo.send("mine", in: fixture.token)
             try await delete(other.id, in: fixture)
-            try await isDone(fixture)
-            let history = try await fixture.ann.conversations.messages(fixture.token)
-            #expect(history.first?.senderUser?.serial == "bob")
+            try await waitForDeletion(fixture)
+            let history = try await fixture.ana.conversations.messages(fixture.token)
+            #expect(history.first?.senderUser?.serial == "bo")
         }
     }
 }

@@ -6,24 +6,25 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Sockets that come back with what their client knew, and those that sign in while others write.
-@Suite struct CatchUpTests {
-    @Test func signInRace() async throws {
+/// Sockets that reconnect with the client's last change number, and sockets that sign in during writes.
+@Suite("Catch-up of sockets") struct CatchUpTests {
+    @Test("A socket that signs in during writes receives every later message once and in order")
+    func signInRace() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 let isOver = SharedValue(false)
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for instance in [one, two] {
                         tasks.addTask {
                             while !isOver.value {
-                                _ = try await instance.messages.send(MessageDraft(data: "x"), to: token, by: ann)
+                                _ = try await instance.messages.send(MessageDraft(data: "x"), to: token, by: ana)
                             }
                         }
                     }
                     for round in 0..<20 {
-                        let client = try await (round % 2 == 0 ? one : two).connect("bob", device: "\(round)")
-                        let known = try await one.messages.history(token, to: ann, HistorySpan()).first?.seq ?? 0
+                        let client = try await (round % 2 == 0 ? one : two).connect("bo", device: "\(round)")
+                        let known = try await one.messages.history(token, to: ana, HistorySpan()).first?.seq ?? 0
                         try await client.waitForMessage(upTo: Int(known) + 5)
                         client.leave()
                         let seqs = client.socket.seqs
@@ -38,26 +39,29 @@ import Wire
         }
     }
 
-    @Test func catchUpThenLive() async throws {
+    @Test("A client that reconnects to either instance misses no message")
+    func catchUpThenLive() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let token = fixture.conversation
-                let (isOver, told) = (SharedValue(false), SharedValue<Int64>(0))
+                let (isOver, received) = (SharedValue(false), SharedValue<Int64>(0))
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for instance in [one, two] {
-                        tasks.addTask { try await Self.talk(at: instance, in: token, to: told, until: isOver) }
+                        tasks.addTask {
+                            try await Self.sendContinuously(at: instance, in: token, received: received, until: isOver)
+                        }
                     }
                     var (change, seqs): (Int64, [Int]) = (0, [])
                     for round in 0..<12 {
                         let instance = round % 2 == 0 ? one : two
-                        let client = try await instance.connect("bob", last: [token.id: change])
+                        let client = try await instance.connect("bo", last: [token.id: change])
                         let count = client.socket.allSeqs.count
                         try await eventually {
-                            told.change { $0 = max($0, Int64(client.socket.changes.max() ?? 0)) }
+                            received.change { $0 = max($0, Int64(client.socket.changes.max() ?? 0)) }
                             return client.socket.allSeqs.count >= count + 10
                         }
                         client.leave()
-                        // What a client does: it knows a message by its id, and remembers the highest change.
+                        // Like a client, the test identifies a message by its id and remembers the highest change number.
                         for seq in client.socket.allSeqs where !seqs.contains(seq) { seqs.append(seq) }
                         change = max(change, Int64(client.socket.changes.max() ?? 0))
                         #expect(client.socket.received(.sync).allSatisfy { $0["resync"].bool != true })
@@ -70,22 +74,25 @@ import Wire
         }
     }
 
-    @Test func busyConversation() async throws {
+    @Test("A client that reconnects to a busy conversation receives every message in order")
+    func busyConversation() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 let cat = try await one.connect("cat")
-                let (isOver, told) = (SharedValue(false), SharedValue<Int64>(0))
+                let (isOver, received) = (SharedValue(false), SharedValue<Int64>(0))
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for _ in 0..<32 {
-                        tasks.addTask { try await Self.talk(at: one, in: token, to: told, until: isOver) }
+                        tasks.addTask {
+                            try await Self.sendContinuously(at: one, in: token, received: received, until: isOver)
+                        }
                     }
                     var change: Int64 = 0
                     for _ in 0..<5 {
-                        let client = try await one.connect("bob", last: [token.id: change])
+                        let client = try await one.connect("bo", last: [token.id: change])
                         let count = client.socket.allSeqs.count
                         try await eventually {
-                            told.change { $0 = max($0, Int64(client.socket.changes.max() ?? 0)) }
+                            received.change { $0 = max($0, Int64(client.socket.changes.max() ?? 0)) }
                             return client.socket.allSeqs.count >= count + 50
                         }
                         client.leave()
@@ -97,82 +104,86 @@ import Wire
                     isOver.change { $0 = true }
                     try await tasks.waitForAll()
                 }
-                let last = try #require(try await one.messages.history(token, to: ann, HistorySpan()).first)
+                let last = try #require(try await one.messages.history(token, to: ana, HistorySpan()).first)
                 try await cat.waitForMessage(upTo: Int(last.seq))
                 #expect(cat.socket.seqs == Array(1...Int(last.seq)))
             }
         }
     }
 
-    /// Ann says one thing after another until it is over.
+    /// Sends messages by Ana until `isOver`.
     ///
-    /// Who comes back is told of a thousand messages at most: where the machine holds him up, she waits for him.
-    private static func talk(
+    /// A reconnecting client receives at most a thousand messages, so Ana waits when the client falls behind.
+    private static func sendContinuously(
         at instance: Instance,
         in token: ConversationToken,
-        to told: SharedValue<Int64>,
+        received: SharedValue<Int64>,
         until isOver: SharedValue<Bool>
     ) async throws {
         while !isOver.value {
             let sent = try await instance.messages.send(
                 MessageDraft(data: "x"),
                 to: token,
-                by: StoreFixture.user("ann")
+                by: StoreFixture.user("ana")
             )
-            while !isOver.value, sent.change > told.value + 500 { try await Task.sleep(for: .milliseconds(1)) }
+            while !isOver.value, sent.change > received.value + 500 { try await Task.sleep(for: .milliseconds(1)) }
         }
     }
 
-    @Test func nothingMissed() async throws {
+    @Test("A client that missed nothing receives nothing when it reconnects")
+    func nothingMissed() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let token = fixture.conversation
-                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ann"))
-                let bob = try await one.connect("bob", last: [token.id: sent.change])
-                #expect(bob.socket.received.isEmpty)
-                #expect(one.delivery.connections.isIn(token.id, bob.connection))
+                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ana"))
+                let bo = try await one.connect("bo", last: [token.id: sent.change])
+                #expect(bo.socket.received.isEmpty)
+                #expect(one.delivery.connections.isIn(token.id, bo.connection))
             }
         }
     }
 
-    @Test func missedChanges() async throws {
+    @Test("A reconnecting client receives missed edits and read marks")
+    func missedChanges() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
-                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann)
-                _ = try await one.messages.edit(sent.id, in: token, to: MessageChanges(data: "y"), by: ann)
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
+                let sent = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ana)
+                _ = try await one.messages.edit(sent.id, in: token, to: MessageChanges(data: "y"), by: ana)
                 _ = try await one.messages.markRead(sent.id, in: token, by: StoreFixture.user("cat"))
 
-                let bob = try await one.connect("bob", last: [token.id: sent.change])
+                let bo = try await one.connect("bo", last: [token.id: sent.change])
 
-                let told = try #require(bob.socket.received(.sync).first)
-                #expect(bob.socket.received.count == 1)
-                #expect(told["chatId"].int == Int(token.id.rawValue))
-                #expect(told["messages"].array.map { $0["data"].string } == ["y"])
-                #expect(told["reads"][0]["userId"].string == "cat")
-                #expect(told["change"].int == 3)
-                #expect(told["more"].bool == false)
+                let sync = try #require(bo.socket.received(.sync).first)
+                #expect(bo.socket.received.count == 1)
+                #expect(sync["chatId"].int == Int(token.id.rawValue))
+                #expect(sync["messages"].array.map { $0["data"].string } == ["y"])
+                #expect(sync["reads"][0]["userId"].string == "cat")
+                #expect(sync["change"].int == 3)
+                #expect(sync["more"].bool == false)
             }
         }
     }
 
-    @Test func resync() async throws {
+    @Test("A change number that is too high, or of a foreign conversation, requests a resync")
+    func resync() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let other = try await fixture.newConversation(["ann", "cat"])
-                let bob = try await one.connect("bob", last: [fixture.conversation.id: 7, other.id: 0])
+                let other = try await fixture.newConversation(["ana", "cat"])
+                let bo = try await one.connect("bo", last: [fixture.conversation.id: 7, other.id: 0])
 
-                let told = bob.socket.received(.sync)
+                let syncs = bo.socket.received(.sync)
                 #expect(
-                    told.map { $0["chatId"].int } == [Int(fixture.conversation.id.rawValue), Int(other.id.rawValue)]
+                    syncs.map { $0["chatId"].int } == [Int(fixture.conversation.id.rawValue), Int(other.id.rawValue)]
                 )
-                #expect(told.allSatisfy { $0["resync"].bool == true })
+                #expect(syncs.allSatisfy { $0["resync"].bool == true })
                 #expect(one.delivery.connections.conversations == [fixture.conversation.id])
             }
         }
     }
 
-    @Test func tooMuchMissed() async throws {
+    @Test("A client that missed more than 1,000 messages receives the first 1,000 and a resync request")
+    func tooMuchMissed() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let token = fixture.conversation
@@ -182,41 +193,45 @@ import Wire
                             _ = try await one.messages.send(
                                 MessageDraft(data: "x"),
                                 to: token,
-                                by: StoreFixture.user("ann")
+                                by: StoreFixture.user("ana")
                             )
                         }
                     }
                     try await tasks.waitForAll()
                 }
-                let bob = try await one.connect("bob", last: [token.id: 0])
-                #expect(bob.socket.received(.sync).last?["resync"].bool == true)
-                let isAllOfThem = bob.socket.allSeqs == Array(1...1_000)
+                let bo = try await one.connect("bo", last: [token.id: 0])
+                #expect(bo.socket.received(.sync).last?["resync"].bool == true)
+                let isAllOfThem = bo.socket.allSeqs == Array(1...1_000)
                 #expect(isAllOfThem)
 
-                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ann"))
-                try await bob.waitForMessage(upTo: 1_051)
+                _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: StoreFixture.user("ana"))
+                try await bo.waitForMessage(upTo: 1_051)
             }
         }
     }
 
-    @Test func syncBySeq() async throws {
+    @Test("Missed messages can be requested by sequence, page by page")
+    func syncBySeq() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let (token, ann, bob) = (fixture.conversation, StoreFixture.user("ann"), StoreFixture.user("bob"))
-                for _ in 0..<5 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ann) }
-                let third = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
-                _ = try await one.messages.react("👋", to: third.id, in: token, by: ann)
+                let (token, ana, bo) = (fixture.conversation, StoreFixture.user("ana"), StoreFixture.user("bo"))
+                for _ in 0..<5 { _ = try await one.messages.send(MessageDraft(data: "x"), to: token, by: ana) }
+                let third = try #require(try await one.messages.history(token, to: ana, .only(3)).first)
+                _ = try await one.messages.react("👋", to: third.id, in: token, by: ana)
 
                 let sync = one.delivery.sync
-                guard case .missed(let part) = try await sync.missed(in: token.id, by: bob, afterSeq: 1, limit: 2),
-                    case .missed(let rest) = try await sync.missed(in: token.id, by: bob, afterSeq: 3, limit: 2),
-                    case .missed(let by) = try await sync.missed(in: token.id, by: bob, after: part.change)?.changes
+                guard case .missed(let part) = try await sync.missed(in: token.id, by: bo, afterSeq: 1, limit: 2),
+                    case .missed(let rest) = try await sync.missed(in: token.id, by: bo, afterSeq: 3, limit: 2),
+                    case .missed(let by) = try await sync.missed(in: token.id, by: bo, after: part.change)?.changes
                 else { throw TestSupportError("resync") }
-                #expect(part.messages.map(\.seq) == [2, 3] && part.more)
-                #expect(rest.messages.map(\.seq) == [4, 5] && !rest.more && rest.change == 6)
-                // All that was not told yet is behind the change it named.
+                #expect(part.messages.map(\.seq) == [2, 3])
+                #expect(part.more)
+                #expect(rest.messages.map(\.seq) == [4, 5])
+                #expect(!rest.more)
+                #expect(rest.change == 6)
+                // Everything that the page did not contain has a higher change number.
                 #expect(Set(by.messages.map(\.seq)).isSuperset(of: [4, 5]))
-                #expect(try await sync.missed(in: token.id, by: bob, afterSeq: 6) == .resync)
+                #expect(try await sync.missed(in: token.id, by: bo, afterSeq: 6) == .resync)
                 #expect(try await sync.missed(in: token.id, by: StoreFixture.user("eve"), afterSeq: 0) == nil)
                 #expect(try await sync.missed(in: token.id, by: StoreFixture.user("eve"), after: 0) == nil)
             }
@@ -225,7 +240,7 @@ import Wire
 }
 
 extension RecordingSocket {
-    /// Of new messages, be they told as missed or as they happen, in the order they came; each once.
+    /// The sequences of new messages, missed or live, each once and in order of arrival.
     var allSeqs: [Int] {
         var (seqs, known): ([Int], Set<Int>) = ([], [])
         for received in received {

@@ -8,95 +8,100 @@ import TestSupport
 import Testing
 import Wire
 
-/// When instances look into the record, and when they need not.
-@Suite struct ChangeNotifierTests {
-    @Test func idle() async throws {
+/// When instances read changes from the database, and when they do not have to.
+@Suite("Change notifications") struct ChangeNotifierTests {
+    @Test("An instance without sockets of a conversation reads nothing")
+    func idle() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let bob = try await one.connect("bob")
+                let bo = try await one.connect("bo")
                 #expect(one.delivery.connections.conversations == [fixture.conversation.id])
-                bob.leave()
-                bob.leave()
+                bo.leave()
+                bo.leave()
 
                 _ = try await one.messages.send(
                     MessageDraft(data: "x"),
                     to: fixture.conversation,
-                    by: StoreFixture.user("ann")
+                    by: StoreFixture.user("ana")
                 )
                 #expect(one.delivery.connections.conversations.isEmpty)
                 #expect(two.delivery.connections.conversations.isEmpty)
-                #expect(bob.socket.received.isEmpty)
+                #expect(bo.socket.received.isEmpty)
             }
         }
     }
 
-    @Test func noReread() async throws {
+    @Test("An instance does not read back the changes that it wrote")
+    func noReread() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
-                let bob = try await one.connect("bob")
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let bo = try await one.connect("bo")
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 for number in 1...20 {
-                    _ = try await one.messages.send(MessageDraft(data: "\(number)"), to: token, by: ann)
+                    _ = try await one.messages.send(MessageDraft(data: "\(number)"), to: token, by: ana)
                 }
-                try await bob.waitForMessage(upTo: 20)
-                #expect(bob.socket.seqs == Array(1...20))
+                try await bo.waitForMessage(upTo: 20)
+                #expect(bo.socket.seqs == Array(1...20))
                 #expect(one.delivery.queue.readings.load(ordering: .relaxed) == 0)
             }
         }
     }
 
-    @Test func lostNotification() async throws {
+    @Test("The periodic sweep delivers changes whose notification was lost")
+    func lostNotification() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, two in
-                let bob = try await two.connect("bob")
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
-                let first = try await one.messages.send(MessageDraft(data: "1"), to: token, by: ann)
-                _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: ann)
-                _ = try await one.messages.edit(first.id, in: token, to: MessageChanges(data: "one"), by: ann)
-                #expect(bob.socket.received.isEmpty)
+                let bo = try await two.connect("bo")
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
+                let first = try await one.messages.send(MessageDraft(data: "1"), to: token, by: ana)
+                _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: ana)
+                _ = try await one.messages.edit(first.id, in: token, to: MessageChanges(data: "one"), by: ana)
+                #expect(bo.socket.received.isEmpty)
 
                 try await two.delivery.sweep()
 
-                try await eventually { bob.socket.received.count == 3 }
-                // The first was edited before it was told: it comes first all the same, and then as edited.
-                #expect(bob.socket.received.map(\.name) == [.message, .message, .messageUpdated])
-                #expect(bob.socket.seqs == [1, 2])
-                #expect(bob.socket.changes == [1, 2, 3])
+                try await eventually { bo.socket.received.count == 3 }
+                // The first message was edited before its delivery: it still comes first, and then the edit.
+                #expect(bo.socket.received.map(\.name) == [.message, .message, .messageUpdated])
+                #expect(bo.socket.seqs == [1, 2])
+                #expect(bo.socket.changes == [1, 2, 3])
                 try await two.delivery.sweep()
-                #expect(bob.socket.received.count == 3)
+                #expect(bo.socket.received.count == 3)
             }
         }
     }
 
-    @Test func catchUpPages() async throws {
+    @Test("A long backlog is delivered in order over several pages")
+    func catchUpPages() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, two in
-                let bob = try await two.connect("bob")
-                let (token, ann) = (fixture.conversation, StoreFixture.user("ann"))
+                let bo = try await two.connect("bo")
+                let (token, ana) = (fixture.conversation, StoreFixture.user("ana"))
                 try await withThrowingTaskGroup(of: Void.self) { tasks in
                     for number in 0..<250 {
                         let text = String(repeating: "\(number) ", count: number % 50 == 0 ? 15_000 : 1)
-                        tasks.addTask { _ = try await one.messages.send(MessageDraft(data: text), to: token, by: ann) }
+                        tasks.addTask { _ = try await one.messages.send(MessageDraft(data: text), to: token, by: ana) }
                     }
                     try await tasks.waitForAll()
                 }
-                // Edited behind the last page: it is told in its place nevertheless.
-                let early = try #require(try await one.messages.history(token, to: ann, .only(3)).first)
-                _ = try await one.messages.edit(early.id, in: token, to: MessageChanges(data: "edited"), by: ann)
+                // The edit is the last change, but its message is on an early page.
+                let early = try #require(try await one.messages.history(token, to: ana, .only(3)).first)
+                _ = try await one.messages.edit(early.id, in: token, to: MessageChanges(data: "edited"), by: ana)
 
                 try await two.delivery.sweep()
 
-                try await bob.waitForMessage(upTo: 250)
-                try await eventually { bob.socket.changes.last == 251 }
-                #expect(bob.socket.seqs == Array(1...250))
-                let changes = bob.socket.changes
+                try await bo.waitForMessage(upTo: 250)
+                try await eventually { bo.socket.changes.last == 251 }
+                #expect(bo.socket.seqs == Array(1...250))
+                let changes = bo.socket.changes
                 #expect(zip(changes, changes.dropFirst()).allSatisfy { $0 < $1 })
-                #expect(bob.socket.received.last?.name == .messageUpdated)
+                #expect(bo.socket.received.last?.name == .messageUpdated)
             }
         }
     }
 
-    @Test func singleInstance() async throws {
+    @Test("An instance that is alone sends no notifications")
+    func singleInstance() async throws {
         try await withStore { fixture in
             let (name, token) = (try await BusStore(db: fixture.pool).name(), fixture.conversation)
             func bus() -> PostgresEventBus {
@@ -112,28 +117,28 @@ import Wire
                 Instance("one", over: fixture.pool, bus: bus()), Instance("two", over: fixture.pool, bus: bus())
             )
             try await fixture.running([one.delivery]) {
-                // It says that it is there; who else there is it does not know yet.
+                // The instance has announced itself, but does not know yet whether there are others.
                 try await eventually { received.value.contains("started") }
-                var unheard: Int64 = 0
-                // Were its connection lost in between, it would not know any more that it is alone.
+                var notNotified: Int64 = 0
+                // After a lost connection the instance would no longer know that it is alone.
                 try await eventually {
                     try await one.delivery.devices.renew()
-                    let said = MessageDraft(data: "1")
-                    unheard = try await one.messages.send(said, to: token, by: StoreFixture.user("ann")).change
-                    // A lane rings behind its answer: for this one it has, once the next is written.
-                    _ = try await one.messages.send(said, to: token, by: StoreFixture.user("ann"))
+                    let draft = MessageDraft(data: "1")
+                    notNotified = try await one.messages.send(draft, to: token, by: StoreFixture.user("ana")).change
+                    // A write shard notifies after its response: once the next message is written, the first one's is sent.
+                    _ = try await one.messages.send(draft, to: token, by: StoreFixture.user("ana"))
                     return one.delivery.changeNotifier.isAlone
                 }
                 two.delivery.changeNotifier.publish(.started)
                 try await eventually {
-                    _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: StoreFixture.user("ann"))
+                    _ = try await one.messages.send(MessageDraft(data: "2"), to: token, by: StoreFixture.user("ana"))
                     return received.value.contains { $0.hasPrefix("\(token.id) ") }
                 }
-                #expect(!received.value.contains("\(token.id) \(unheard)"))
+                #expect(!received.value.contains("\(token.id) \(notNotified)"))
 
                 try await two.delivery.devices.renew()
                 try await one.delivery.devices.renew()
-                let last = try await one.messages.send(MessageDraft(data: "3"), to: token, by: StoreFixture.user("ann"))
+                let last = try await one.messages.send(MessageDraft(data: "3"), to: token, by: StoreFixture.user("ana"))
                 try await eventually { received.value.contains("\(token.id) \(last.change)") }
             }
             listening.cancel()

@@ -12,7 +12,7 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What a service has heard of sessions that are over.
+/// The sessions that have ended, as a service knows them.
 final class EndedSessions: Sendable {
     private let sessions = Mutex<Set<String>>([])
 
@@ -21,7 +21,7 @@ final class EndedSessions: Sendable {
     @Sendable func contains(_ session: String) -> Bool { sessions.withLock { $0.contains(session) } }
 }
 
-/// An instance of the service as far as it writes and delivers, over the database of the scene.
+/// The writing and delivering parts of an instance, over the fixture's database.
 struct Instance: Sendable {
     let delivery: Delivery
     let rooms: RecordingRooms
@@ -63,7 +63,7 @@ struct Instance: Sendable {
         messages = Messages(database: pool, writeShards: writeShards, links: links)
     }
 
-    /// Auth says that a session is over.
+    /// Ends a session, as auth does.
     func end(session: String) {
         ended.insert(session)
         delivery.end(session: session)
@@ -71,7 +71,7 @@ struct Instance: Sendable {
 
     var members: Members { Members(conversations: conversations) }
 
-    /// Somebody's device, connected.
+    /// Connects a device of a user.
     func connect(
         _ name: String,
         device: String? = nil,
@@ -104,14 +104,14 @@ struct Client: Sendable {
 
     func leave() { instance.delivery.detach(connection) }
 
-    /// Until it was told of a message.
+    /// Waits until the client has received the message with this sequence, or a later one.
     func waitForMessage(upTo seq: Int) async throws {
         try await eventually { socket.seqs.last.map { $0 >= seq } ?? false }
     }
 }
 
 extension StoreFixture {
-    /// Instances that run, with all that goes on in them, and ring for each other.
+    /// Runs two instances with their background services, which notify each other.
     func withInstances(_ body: (Instance, Instance) async throws -> Void) async throws {
         let name = try await BusStore(db: pool).name()
         let instances = ["one", "two"].map { instance in
@@ -119,21 +119,21 @@ extension StoreFixture {
             return Instance(instance, over: pool, bus: bus)
         }
         try await running(instances.flatMap { [$0.delivery] + $0.delivery.backgroundServices }) {
-            // They know of each other, and listen.
+            // Both instances know each other and are subscribed.
             for _ in 0..<2 { for instance in instances { try await instance.delivery.devices.renew() } }
             try await eventually { instances.allSatisfy(\.delivery.changeNotifier.hasReceived) }
             try await body(instances[0], instances[1])
         }
     }
 
-    /// Instances that hear nothing of each other, and look for nothing by themselves.
+    /// Runs two instances that do not notify each other and do no background work.
     func withUnconnectedInstances(_ body: (Instance, Instance) async throws -> Void) async throws {
         let instances = ["one", "two"].map { Instance($0, over: pool, bus: bus($0)) }
         try await body(instances[0], instances[1])
         for instance in instances { instance.delivery.queue.stop() }
     }
 
-    /// One that nobody of another name hears.
+    /// Returns a bus that only buses with the same name receive events from.
     func bus(_ name: String) -> PostgresEventBus {
         PostgresEventBus(pool: pool, name: "\(database.configuration.schema ?? "")_\(name)", logger: Self.logger)
     }

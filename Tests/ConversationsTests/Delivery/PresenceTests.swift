@@ -8,34 +8,37 @@ import TestSupport
 import Testing
 import Wire
 
-/// Who types, who is there, and in whose table.
-@Suite struct PresenceTests {
-    @Test func typing() async throws {
+/// Typing, presence and the table of connected devices.
+@Suite("Typing and presence") struct PresenceTests {
+    @Test("A user's typing on several devices is delivered once to the other members")
+    func typing() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (ann, tablet) = (try await one.connect("ann"), try await two.connect("ann", device: "tablet"))
-                let others = [try await one.connect("bob"), try await two.connect("cat")]
+                let (ana, tablet) = (try await one.connect("ana"), try await two.connect("ana", device: "tablet"))
+                let others = [try await one.connect("bo"), try await two.connect("cat")]
                 let began = ContinuousClock.now
-                for _ in 0..<5 { try await one.delivery.type(in: fixture.conversation.id, by: ann.connection) }
-                // From another device, through another instance, it is the same person.
+                for _ in 0..<5 { try await one.delivery.type(in: fixture.conversation.id, by: ana.connection) }
+                // Typing on another device, through another instance, counts as the same user.
                 try await eventually { others[1].socket.received(.typing).count > 0 }
                 try await two.delivery.type(in: fixture.conversation.id, by: tablet.connection)
                 try await others[1].send("well", in: fixture.conversation)
                 for other in others {
                     try await eventually { other.socket.received(.typing).count > 0 }
-                    // One, and where the machine was held up one more for each three seconds.
+                    // One event, and one more for every three seconds that a busy machine took.
                     let received = other.socket.received(.typing).count
                     #expect(received <= 1 + Int(began.duration(to: .now).components.seconds) / 3)
-                    #expect(other.socket.received(.typing)[0]["userId"].string == "ann")
+                    #expect(other.socket.received(.typing)[0]["userId"].string == "ana")
                     #expect(other.socket.received(.typing)[0]["chatId"].int == Int(fixture.conversation.id.rawValue))
                 }
                 try await tablet.waitForMessage(upTo: 1)
-                #expect(ann.socket.received(.typing).isEmpty && tablet.socket.received(.typing).isEmpty)
+                #expect(ana.socket.received(.typing).isEmpty)
+                #expect(tablet.socket.received(.typing).isEmpty)
             }
         }
     }
 
-    @Test func typingRefused() async throws {
+    @Test("Typing is rejected for strangers and across a block")
+    func typingRefused() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 let (eve, dan) = (try await one.connect("eve"), try await one.connect("dan"))
@@ -58,11 +61,13 @@ import Wire
         }
     }
 
-    @Test func aThrottleLetsEachThingPassOnceInAWhile() {
+    @Test("A throttle passes each key once per interval")
+    func throttle() {
         let now = SharedValue(ContinuousClock.now)
         let throttle = Throttle<Int>(pause: .seconds(3), capacity: 4, now: { now.value })
         #expect((1...8).allSatisfy(throttle.passes))
-        #expect(!throttle.passes(8) && throttle.isHeld(8))
+        #expect(!throttle.passes(8))
+        #expect(throttle.isHeld(8))
         now.change { $0 += .milliseconds(2_999) }
         #expect(!throttle.passes(8))
         now.change { $0 += .milliseconds(1) }
@@ -71,66 +76,70 @@ import Wire
         #expect(!throttle.passes(8))
     }
 
-    @Test func onlineAndOffline() async throws {
+    @Test("Members receive each other's presence once, except across a block")
+    func onlineAndOffline() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let (bob, eve) = (try await two.connect("bob"), try await two.connect("eve"))
-                try await fixture.block("cat", by: "bob")
+                let (bo, eve) = (try await two.connect("bo"), try await two.connect("eve"))
+                try await fixture.block("cat", by: "bo")
 
-                let (ann, again) = (try await one.connect("ann"), try await one.connect("ann", device: "tablet"))
+                let (ana, again) = (try await one.connect("ana"), try await one.connect("ana", device: "tablet"))
                 let cat = try await one.connect("cat")
-                try await eventually { bob.socket.presences == ["ann online"] }
-                try await eventually { ann.socket.presences.contains("cat online") }
-                // Each instance writes behind those who come; that one was told of does not say that the other has.
+                try await eventually { bo.socket.presences == ["ana online"] }
+                try await eventually { ana.socket.presences.contains("cat online") }
+                // Each instance writes its table later than it announces, so one announcement does not imply the other's row.
                 try await eventually { try await fixture.connectedDevices().count == 5 }
                 #expect(
-                    try await one.delivery.presences.presences(in: fixture.conversation.id, for: ann.connection.user)
-                        .map { "\($0.user.user) \($0.isOnline)" }.sorted() == ["bob true", "cat true"]
+                    try await one.delivery.presences.presences(in: fixture.conversation.id, for: ana.connection.user)
+                        .map { "\($0.user.user) \($0.isOnline)" }.sorted() == ["bo true", "cat true"]
                 )
 
-                ann.leave()
+                ana.leave()
                 try await one.delivery.devices.announceOffline(at: .now + .seconds(60))
                 again.leave()
                 cat.leave()
-                try await eventually { try await fixture.connectedDevices() == ["bob bob's two", "eve eve's two"] }
+                try await eventually { try await fixture.connectedDevices() == ["bo bo's two", "eve eve's two"] }
                 try await one.delivery.devices.announceOffline(at: .now)
                 try await one.delivery.devices.announceOffline(at: .now + ConnectedDevices.grace)
-                try await eventually { bob.socket.presences == ["ann online", "ann offline"] }
+                try await eventually { bo.socket.presences == ["ana online", "ana offline"] }
 
                 let seen = try await two.delivery.presences.presences(
                     in: fixture.conversation.id,
-                    for: bob.connection.user
+                    for: bo.connection.user
                 )
-                #expect(seen.map(\.user.user) == ["ann"])
-                #expect(seen.first?.isOnline == false && seen.first?.lastSeen != nil)
+                #expect(seen.map(\.user.user) == ["ana"])
+                #expect(seen.first?.isOnline == false)
+                #expect(seen.first?.lastSeen != nil)
                 #expect(eve.socket.received.isEmpty)
             }
         }
     }
 
-    @Test func gracePeriod() async throws {
+    @Test("A user who reconnects within the grace period does not go offline")
+    func gracePeriod() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
-                let bob = try await two.connect("bob")
-                let ann = try await one.connect("ann")
-                try await eventually { bob.socket.presences == ["ann online"] }
+                let bo = try await two.connect("bo")
+                let ana = try await one.connect("ana")
+                try await eventually { bo.socket.presences == ["ana online"] }
                 let left = ContinuousClock.now
-                ann.leave()
-                try await eventually { try await fixture.connectedDevices() == ["bob bob's two"] }
-                let back = try await two.connect("ann")
+                ana.leave()
+                try await eventually { try await fixture.connectedDevices() == ["bo bo's two"] }
+                let back = try await two.connect("ana")
                 try await eventually { try await fixture.connectedDevices().count == 2 }
-                // Where the machine was held up for as long, she was away, and one finds that by itself.
+                // On a machine that was delayed longer than the grace period, Ana was really offline.
                 let wasAway = left.duration(to: .now) >= ConnectedDevices.grace
                 try await one.delivery.devices.announceOffline(at: .now + .seconds(60))
                 let cat = try await two.connect("cat")
-                try await eventually { bob.socket.presences.contains("cat online") }
-                #expect(!bob.socket.presences.contains("ann offline") || wasAway)
+                try await eventually { bo.socket.presences.contains("cat online") }
+                #expect(!bo.socket.presences.contains("ana offline") || wasAway)
                 _ = (back, cat)
             }
         }
     }
 
-    @Test func largeGroup() async throws {
+    @Test("A group of more than 100 members has no presence")
+    func largeGroup() async throws {
         try await withStore { fixture in
             try await fixture.withInstances { one, two in
                 let people = (0..<101).map { "p\($0)" }
@@ -146,32 +155,34 @@ import Wire
         }
     }
 
-    @Test func expiredInstance() async throws {
+    @Test("The devices of an instance whose lease has expired are removed, and return with the instance")
+    func expiredInstance() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, two in
                 for instance in [one, two] { try await instance.delivery.devices.renew() }
-                let (ann, bob) = (try await one.connect("ann"), try await two.connect("bob"))
+                let (ana, bo) = (try await one.connect("ana"), try await two.connect("bo"))
                 for instance in [one, two] { await instance.delivery.devices.write() }
-                #expect(try await fixture.isConnected("ann"))
+                #expect(try await fixture.isConnected("ana"))
 
                 _ = try await fixture.pool.execute(
                     "UPDATE instances SET lease_until = now() - interval '1 second' WHERE instance_id = 'one'"
                 )
-                #expect(try await !fixture.isConnected("ann"))
-                #expect(try await fixture.isConnected("bob"))
+                #expect(try await !fixture.isConnected("ana"))
+                #expect(try await fixture.isConnected("bo"))
                 try await two.delivery.devices.removeExpiredInstances()
-                #expect(try await fixture.connectedDevices() == ["bob bob's two"])
+                #expect(try await fixture.connectedDevices() == ["bo bo's two"])
 
-                // It was not gone after all.
+                // The instance was only delayed.
                 try await one.delivery.devices.renew()
                 await one.delivery.devices.write()
-                #expect(try await fixture.isConnected("ann"))
-                _ = (ann, bob)
+                #expect(try await fixture.isConnected("ana"))
+                _ = (ana, bo)
             }
         }
     }
 
-    @Test func instanceStop() async throws {
+    @Test("An instance that stops leaves its lease to end after the grace period")
+    func instanceStop() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in
                 try await one.delivery.devices.renew()
@@ -208,7 +219,7 @@ extension StoreFixture {
         _ = try await blocks.add(blocked, by: Self.user(user))
     }
 
-    /// `user device instance` of each row.
+    /// Returns `user device instance` for each row.
     func connectedDevices() async throws -> [String] {
         try await pool.all(
             "SELECT user_id || ' ' || device_id || ' ' || instance_id AS row FROM connected_devices ORDER BY 1",
@@ -216,7 +227,7 @@ extension StoreFixture {
         )
     }
 
-    /// As push asks it.
+    /// Returns whether a user's device is connected, with the query of push.
     func isConnected(_ user: String) async throws -> Bool {
         try await pool.one(
             """

@@ -7,7 +7,7 @@ import Wire
 
 @testable import ConversationsServer
 
-/// The sockets of an instance as a test sees them: each remembers what it was sent, in order.
+/// The rooms of an instance, whose sockets record the events they receive.
 final class RecordingRooms: DeliveryRooms {
     private let members = Mutex<[Conversation.ID: [RecordingSocket]]>([:])
 
@@ -28,7 +28,7 @@ final class RecordingRooms: DeliveryRooms {
     }
 }
 
-/// A client's socket.
+/// A socket that records its events in order.
 final class RecordingSocket: DeliverySocket {
     struct ReceivedEvent: Sendable {
         let name: DeliveryEvent.Name
@@ -61,12 +61,12 @@ final class RecordingSocket: DeliverySocket {
 
     func received(_ name: DeliveryEvent.Name) -> [JSONValue] { received.filter { $0.name == name }.map(\.json) }
 
-    /// Of new messages, in the order they came.
+    /// The sequences of new messages in order of arrival.
     var seqs: [Int] { received(.message).compactMap { $0["seq"].int } }
 
-    /// Of all that has a change's number.
+    /// The change numbers of all events that have one.
     var changes: [Int] { received.compactMap { $0.json["change"].int } }
 
-    /// What a client makes of it that remembers messages by their ids: those of `sync` first in their places.
+    /// The texts of new messages in order of arrival.
     func texts() -> [String] { received(.message).compactMap { $0["data"].string } }
 }

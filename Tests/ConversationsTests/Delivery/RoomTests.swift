@@ -7,9 +7,9 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Rooms whose sockets come back to them.
+/// Rooms whose sockets call them back.
 @Suite("Rooms") struct RoomTests {
-    /// A socket that does something the first time that it is made to join or leave.
+    /// A socket that runs a closure the first time that it joins or leaves a room.
     final class CallingSocket: DeliverySocket {
         let seen = Mutex<[Int64]>([])
         private let whenCalled = Mutex<(@Sendable () -> Void)?>(nil)
@@ -33,7 +33,7 @@ import Wire
         }
     }
 
-    /// Sends to those who have joined, at once.
+    /// Rooms that send to their members immediately.
     final class DirectRooms: DeliveryRooms {
         let members = Mutex<[CallingSocket]>([])
 
@@ -57,44 +57,44 @@ import Wire
         return (connection, socket)
     }
 
-    @Test("A socket that leaves may take another one out of the same room")
+    @Test("A socket that leaves may remove another one from the same room")
     func reentry() {
         let room = room()
-        let (ann, socket) = connection("ann")
-        let (bob, _) = connection("bob")
-        #expect(room.join([ann, bob], after: 0, connections) == .joined)
-        socket.call { [connections] in room.leave(bob, connections) }
-        room.leave(ann, connections)
+        let (ana, socket) = connection("ana")
+        let (bo, _) = connection("bo")
+        #expect(room.join([ana, bo], after: 0, connections) == .joined)
+        socket.call { [connections] in room.leave(bo, connections) }
+        room.leave(ana, connections)
         #expect(room.connections.isEmpty)
         #expect(connections.room(room.conversation) == nil)
     }
 
-    @Test("A room that closed while it could not be read is not read again")
+    @Test("A room that closed after a failed read is not read again")
     func closed() {
         let room = room()
-        let (ann, _) = connection("ann")
-        #expect(room.join([ann], after: 0, connections) == .joined)
+        let (ana, _) = connection("ana")
+        #expect(room.join([ana], after: 0, connections) == .joined)
         #expect(room.notify(1))
         #expect(room.dequeueWritten().mustRead)
-        room.leave(ann, connections)
+        room.leave(ana, connections)
         room.fail()
         #expect(!room.dequeueWritten().mustRead)
         #expect(!room.release(hasMore: false))
     }
 
-    @Test("Two threads may leave two rooms, and from each the other one")
+    @Test("Two threads may leave two rooms, and each from its callback the other room")
     func twoRooms() async {
         let rooms = [room(1), room(2)]
-        let users = [connection("ann"), connection("bob")]
+        let users = [connection("ana"), connection("bo")]
         for room in rooms { #expect(room.join(users.map(\.0), after: 0, connections) == .joined) }
-        // Each thread is inside its socket until the other one is as well: with locks held, neither would go on.
+        // Each thread waits in its socket's callback for the other one: with a lock held, both would time out.
         let inside = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
-        let hasMet = Mutex([false, false])
+        let reached = Mutex([false, false])
         for index in 0...1 {
             users[index].1.call { [connections] in
                 inside[index].signal()
-                let met = inside[1 - index].wait(timeout: .now() + 20) == .success
-                hasMet.withLock { $0[index] = met }
+                let isInside = inside[1 - index].wait(timeout: .now() + 20) == .success
+                reached.withLock { $0[index] = isInside }
                 rooms[1 - index].leave(users[index].0, connections)
             }
         }
@@ -109,11 +109,11 @@ import Wire
             }
             left.notify(queue: .global()) { continuation.resume() }
         }
-        #expect(hasMet.withLock { $0 } == [true, true])
+        #expect(reached.withLock { $0 } == [true, true])
         for (index, room) in rooms.enumerated() { #expect(!room.connections.contains(users[index].0)) }
     }
 
-    @Test("A socket that joins between two events receives exactly those behind them, whichever thread delivers")
+    @Test("A socket that joins between two events receives exactly the later ones, whichever thread delivers")
     func order() async {
         let room = room()
         let rooms = DirectRooms()
@@ -128,7 +128,7 @@ import Wire
                     room.deliver([EncodedRoomEvent(change: change, event: event)], upTo: change, to: rooms, connections)
                 }
             }
-            for name in ["ann", "bob", "eve"] {
+            for name in ["ana", "bo", "eve"] {
                 let (connection, socket) = connection(name)
                 socket.call { rooms.members.withLock { $0.append(socket) } }
                 tasks.addTask { [connections] in

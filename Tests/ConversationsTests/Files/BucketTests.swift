@@ -6,14 +6,15 @@ import TestSupport
 import Testing
 import Wire
 
-/// Files that are kept in a bucket rather than in a folder.
-@Suite struct BucketTests {
-    @Test func aFileGoesThereAndComesBack() async throws {
+/// Files that are stored in a bucket instead of a folder.
+@Suite("Files in a bucket") struct BucketTests {
+    @Test("A file is stored in the bucket, served, and removed with its message")
+    func storage() async throws {
         let server = try await S3Server.shared()
         let prefix = UUID().uuidString
         try await withFiles(settings: server.settings.merging(["S3_PREFIX": prefix]) { $1 }) { fixture async throws in
             let bytes = (0..<9_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-            let sent = try await fixture.bob.upload(bytes, to: fixture.path)
+            let sent = try await fixture.bo.upload(bytes, to: fixture.path)
             #expect(sent.status == 200)
             let kept = try await server.objects(below: "\(prefix)/conversations/")
             #expect(kept.count == 1)
@@ -27,40 +28,44 @@ import Wire
             #expect(part.body == Data(bytes.suffix(10)))
 
             let id = try #require(sent.json["id"].int)
-            #expect(try await fixture.bob.ask(.delete, "\(fixture.path)/\(id)").status == 200)
+            #expect(try await fixture.bo.ask(.delete, "\(fixture.path)/\(id)").status == 200)
             try await fixture.sweep()
             #expect(try await server.objects(below: "\(prefix)/conversations/").isEmpty)
             #expect(try await fixture.noted() == 0)
         }
     }
 
-    @Test func whileItIsAwayFilesAreRefusedAndTextsAreNot() async throws {
+    @Test("While the bucket is unavailable, files are rejected and texts are accepted")
+    func unavailable() async throws {
         let unusedPort = try LoopbackPort.free()
         let settings = [
             "S3_ENDPOINT": "http://127.0.0.1:\(unusedPort.number)", "S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a",
             "S3_SECRET_KEY": "b",
         ]
         try await withFiles(settings: settings) { fixture async throws in
-            let answer = try await fixture.bob.upload([1, 2, 3], to: fixture.path)
+            let answer = try await fixture.bo.upload([1, 2, 3], to: fixture.path)
             #expect(answer.status == 503)
             #expect(answer.problem?.code == "unavailable")
             #expect(answer.headers[.retryAfter] != nil)
-            // It is noted, since nobody can tell whether it is there, and due.
+            // The file is noted for removal, because the service cannot know whether the bucket has it.
             #expect(try await fixture.noted() == 1)
-            try await fixture.bob.send("words need no bucket", in: fixture.token)
+            try await fixture.bo.send("words need no bucket", in: fixture.token)
         }
     }
 
-    @Test(arguments: [
-        (["S3_BUCKET": "bucket"], "S3_ACCESS_KEY"),
-        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a"], "S3_SECRET_KEY"),
-        (["S3_ENDPOINT": "http://127.0.0.1:1"], "S3_BUCKET"),
-        (["S3_BUCKET": "Bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b"], "S3_BUCKET"),
-        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_ENDPOINT": "x"], "S3_ENDPOINT"),
-        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_PREFIX": "../a"], "S3_PREFIX"),
-        (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_TIMEOUT": "0"], "S3_TIMEOUT"),
-    ])
-    func aSettingThatIsMissingOrWrongIsNamed(settings: [String: String], name: String) async throws {
+    @Test(
+        "A missing or invalid setting is named in the error",
+        arguments: [
+            (["S3_BUCKET": "bucket"], "S3_ACCESS_KEY"),
+            (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a"], "S3_SECRET_KEY"),
+            (["S3_ENDPOINT": "http://127.0.0.1:1"], "S3_BUCKET"),
+            (["S3_BUCKET": "Bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b"], "S3_BUCKET"),
+            (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_ENDPOINT": "x"], "S3_ENDPOINT"),
+            (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_PREFIX": "../a"], "S3_PREFIX"),
+            (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_TIMEOUT": "0"], "S3_TIMEOUT"),
+        ]
+    )
+    func settings(settings: [String: String], name: String) async throws {
         await #expect {
             try await withFiles(settings: settings) { _ in }
         } throws: { "\($0)".hasPrefix("\(name) ") }

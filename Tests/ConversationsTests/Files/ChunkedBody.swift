@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The same buffer so many times, each when it is asked for, and then the end or an error.
+/// A body of the same buffer `count` times, produced on demand, followed by the end or an error.
 struct ChunkedBody: AsyncSequence, Sendable {
     struct Disconnected: Error {}
 

@@ -8,34 +8,34 @@ import TestSupport
 import Testing
 import Wire
 
-/// A conversation in a service whose files are in a folder of the test's own.
+/// A conversation in a service that stores files in the test's own folder.
 struct FileFixture: Sendable {
     let fixture: ConversationFixture
     let folder: String
 
-    var ann: Person { fixture.ann }
-    var bob: Person { fixture.bob }
+    var ana: Person { fixture.ana }
+    var bo: Person { fixture.bo }
     var eve: Person { fixture.eve }
     var token: String { fixture.token }
     var path: String { "/conversations/\(token)/messages" }
 
-    /// The names of all files that are kept or on their way.
+    /// The names of all files that are stored or being uploaded.
     var files: [String] {
         let found =
             FileManager.default.enumerator(atPath: "\(folder)/conversations")?.compactMap { $0 as? String } ?? []
         return found.filter { $0.utf8.count > 10 }.sorted()
     }
 
-    /// How many files are noted.
+    /// Returns the number of rows in the table of files.
     func noted() async throws -> Int {
         try await fixture.service.database.pool.one("SELECT count(*) AS count FROM files", as: { try $0.int("count") })
     }
 
-    /// Nothing is kept, nothing noted, nothing said.
+    /// Expects that there are no files, no rows of files and no messages.
     func expectNothing(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         #expect(files.isEmpty, sourceLocation: sourceLocation)
         #expect(try await noted() == 0, sourceLocation: sourceLocation)
-        let said = try await ann.conversations.messages(token).filter { $0.senderUser != nil }
+        let said = try await ana.conversations.messages(token).filter { $0.senderUser != nil }
         #expect(said.isEmpty, sourceLocation: sourceLocation)
     }
 }
@@ -48,7 +48,7 @@ func withFiles(settings: [String: String] = [:], _ body: (FileFixture) async thr
     }
 }
 
-/// A form, as a browser would write it.
+/// A multipart form as a browser writes it.
 struct Form {
     static let boundary = "----RoostFormBoundary7MA4YWxkTrZu0gW"
     static let contentType = "multipart/form-data; boundary=\(boundary)"
@@ -69,7 +69,7 @@ struct Form {
         bytes += "\r\n".utf8
     }
 
-    /// With its end.
+    /// The form with its closing delimiter.
     var whole: [UInt8] { bytes + "--\(Self.boundary)--\r\n".utf8 }
 }
 
@@ -83,7 +83,7 @@ extension Person {
         TestHTTPResponse(try await service.transport.send(request(path, type, headers, Data(bytes))))
     }
 
-    /// A body that comes piece by piece, without a length.
+    /// Uploads a body in pieces, without a declared length.
     func upload<Body: AsyncSequence & Sendable>(
         streaming body: Body,
         as type: String = "application/octet-stream",
@@ -93,7 +93,7 @@ extension Person {
         TestHTTPResponse(try await service.transport.send(request(path, type, headers, nil), streaming: body))
     }
 
-    /// What a link gives, to somebody who is nobody.
+    /// Fetches a link without authentication.
     func fetch(
         _ link: String?,
         _ method: HTTPRequest.Method = .get,

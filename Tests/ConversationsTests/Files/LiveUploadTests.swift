@@ -4,9 +4,12 @@ import ServiceHost
 import TestSupport
 import Testing
 
-/// Uploads over real connections, which break off in the middle.
-@Suite struct LiveUploadTests {
-    @Test(arguments: ["content-length: 5000000", "transfer-encoding: chunked", "form"])
+/// Uploads over real connections that are interrupted.
+@Suite("Uploads over real connections") struct LiveUploadTests {
+    @Test(
+        "An upload whose connection closes leaves no file and no message",
+        arguments: ["content-length: 5000000", "transfer-encoding: chunked", "form"]
+    )
     func brokenUpload(way: String) async throws {
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
@@ -16,7 +19,7 @@ import Testing
                 let type = isForm ? Form.contentType : "application/octet-stream"
                 try await connection.send(
                     """
-                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bob.token)\r
+                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bo.token)\r
                     content-type: \(type)\r\n\(framing)\r\n\r\n
                     """
                 )
@@ -38,13 +41,14 @@ import Testing
         }
     }
 
-    @Test func announcedTooLarge() async throws {
+    @Test("An upload whose declared length exceeds the limit gets 413 before its body")
+    func announcedTooLarge() async throws {
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
                 let connection = try await RawClient(port: port)
                 try await connection.send(
                     """
-                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bob.token)\r
+                    POST \(fixture.path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.bo.token)\r
                     content-type: video/mp4\r\ncontent-length: 20971521\r\n\r\n
                     """
                 )
@@ -55,11 +59,12 @@ import Testing
         }
     }
 
-    @Test func slowReader() async throws {
+    @Test("A slow reader receives the whole file")
+    func slowReader() async throws {
         try await withFiles { fixture async throws in
             try await withServer(fixture.fixture.service) { port in
                 let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
-                let link = try #require(try await fixture.bob.upload(bytes, to: fixture.path).json["data"].string)
+                let link = try #require(try await fixture.bo.upload(bytes, to: fixture.path).json["data"].string)
                 let path = try #require(link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).last)
                 let connection = try await RawClient(port: port)
                 try await connection.send("GET /\(path) HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")

@@ -6,28 +6,28 @@ import TestSupport
 import Testing
 import Wire
 
-/// What files are, what they are called, and how large they may be.
-@Suite struct UploadContentTests {
-    /// Whatever is claimed of them, files are what their bytes are, and nothing that a browser runs.
+/// The type, name and size of uploaded files.
+@Suite("Content of uploaded files") struct UploadContentTests {
     @Test(
+        "The bytes decide the media type, and a browser never executes a file",
         arguments: zip(
             [Sample.zip, Sample.svg, Sample.html, [0xFF, 0xFE, 0x3C, 0x00], Array(Sample.jpeg.prefix(20))],
             ["application/zip", "text/plain", "text/plain", "application/octet-stream", "image/jpeg"]
         )
     )
-    func theBytesSayWhatItIs(bytes: [UInt8], expected: String) async throws {
+    func mediaType(bytes: [UInt8], expected: String) async throws {
         try await withFiles { fixture async throws in
             for claimed in ["image/jpeg", "text/html", "image/svg+xml", "application/javascript", "a/b; c=\"d\""] {
                 var form = Form()
                 form.add("mime", "image/jpeg")
                 form.add(file: bytes, named: "photo.jpg", type: claimed)
                 let sent = [
-                    try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path),
-                    try await fixture.bob.upload(bytes, as: claimed, to: fixture.path),
+                    try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path),
+                    try await fixture.bo.upload(bytes, as: claimed, to: fixture.path),
                 ]
                 for answer in sent {
                     #expect(answer.json["mime"].string == expected, "\(claimed): \(answer.text)")
-                    let fetched = try await fixture.bob.fetch(answer.json["data"].string)
+                    let fetched = try await fixture.bo.fetch(answer.json["data"].string)
                     let type = expected == "text/plain" ? "text/plain; charset=utf-8" : expected
                     #expect(fetched.headers[.contentType] == type)
                     #expect(fetched.headers[.xContentTypeOptions] == "nosniff")
@@ -43,7 +43,7 @@ import Wire
 
     private static let names: [(given: String, name: String?, header: String)] = [
         ("../../etc/passwd", "passwd", #"filename="passwd""#),
-        (#"C:\Users\bob\me.jpg"#, "me.jpg", #"filename="me.jpg""#),
+        (#"C:\Users\bo\me.jpg"#, "me.jpg", #"filename="me.jpg""#),
         ("photo\u{202E}gpj.exe", "photogpj.exe", #"filename="photogpj.exe""#),
         ("a%22b%0D%0AX: 1.txt", "a\"bX: 1.txt", #"filename="a_bX: 1.txt"; filename*=UTF-8''a%22bX%3A%201.txt"#),
         ("ünï 🎈.png", "ünï 🎈.png", "filename=\"_n_ _.png\"; filename*=UTF-8''%C3%BCn%C3%AF%20%F0%9F%8E%88.png"),
@@ -56,29 +56,30 @@ import Wire
         ),
     ]
 
-    @Test("The file name of a form comes before the name in meta, which is used where the form has none")
+    @Test("The file name of a form has precedence over the name in meta")
     func nameInMeta() async throws {
         try await withFiles { fixture in
             for (given, name) in [("photo.jpg", "photo.jpg"), ("", "from meta.pdf"), ("..", "from meta.pdf")] {
                 var form = Form()
                 form.add(file: [1], named: given)
                 form.add("meta", #"{"name": "from meta.pdf"}"#)
-                let answer = try await fixture.ann.upload(form.whole, as: Form.contentType, to: fixture.path)
+                let answer = try await fixture.ana.upload(form.whole, as: Form.contentType, to: fixture.path)
                 #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
                 #expect(answer.json["meta"]["name"].string == "from meta.pdf", "\(answer.text)")
             }
         }
     }
 
-    @Test func namesAreMadeFit() async throws {
+    @Test("A file name is sanitized")
+    func fileNames() async throws {
         try await withFiles { fixture async throws in
             for (given, name, header) in Self.names {
                 var form = Form()
                 form.add(file: [1], named: given)
-                let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+                let answer = try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path)
                 #expect(answer.json["file"]["name"].string == name, "\(answer.text)")
                 let disposition = try #require(
-                    try await fixture.bob.fetch(answer.json["data"].string).headers[.contentDisposition]
+                    try await fixture.bo.fetch(answer.json["data"].string).headers[.contentDisposition]
                 )
                 #expect(disposition.contains(header), "\(disposition)")
                 #expect(disposition.unicodeScalars.allSatisfy { (0x20..<0x7F) ~= $0.value })
@@ -86,17 +87,18 @@ import Wire
         }
     }
 
-    @Test func theLimitHoldsByLengthAndWhileBytesCome() async throws {
+    @Test("The size limit applies to the declared length and to the received bytes")
+    func sizeLimit() async throws {
         try await withFiles(settings: ["FILE_LIMIT": "100000"]) { fixture in
             let most = [UInt8](repeating: 0, count: 100_000)
-            #expect(try await fixture.bob.upload(most, to: fixture.path).status == 200)
+            #expect(try await fixture.bo.upload(most, to: fixture.path).status == 200)
             let (before, noted) = (fixture.files, try await fixture.noted())
-            let announced = try await fixture.bob.upload(most + [0], to: fixture.path)
+            let announced = try await fixture.bo.upload(most + [0], to: fixture.path)
             var form = Form()
             form.add(file: most + [0], named: "a")
-            let inForm = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+            let inForm = try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path)
             let source = ChunkedBody(count: 1_000, of: ByteBuffer(repeating: 0, count: 1_000))
-            let inChunks = try await fixture.bob.upload(streaming: source, to: fixture.path)
+            let inChunks = try await fixture.bo.upload(streaming: source, to: fixture.path)
             for answer in [announced, inForm, inChunks] {
                 #expect(answer.status == 413, "\(answer.text)")
                 #expect(answer.problem?.code == "file_too_large")
@@ -108,32 +110,33 @@ import Wire
         }
     }
 
-    /// Whatever is sent, no more of it is in memory than what the store gathers and the piece that is just coming.
-    @Test func memory() async throws {
+    @Test("An upload keeps at most 128 KB in memory")
+    func memory() async throws {
         try await withFiles { fixture async throws in
             let piece = 10_000
             let folder = fixture.folder
             let most = SharedValue(0)
             let source = ChunkedBody(count: 1_000, of: ByteBuffer(repeating: 1, count: piece)) { given in
                 let incoming = "\(folder)/conversations/incoming"
-                // Silence: before the first byte there is no file.
+                // Before the first byte there is no file, which is no error.
                 guard let name = try? FileManager.default.contentsOfDirectory(atPath: incoming).first,
                     let size = try? FileManager.default.attributesOfItem(atPath: "\(incoming)/\(name)")[.size] as? Int
                 else { return }
                 most.change { $0 = max($0, given * piece - size) }
             }
-            let answer = try await fixture.bob.upload(streaming: source, to: fixture.path)
+            let answer = try await fixture.bo.upload(streaming: source, to: fixture.path)
             #expect(answer.json["file"]["size"].int == 10_000_000)
             #expect((1...131_072).contains(most.value), "\(most.value)")
         }
     }
 
-    @Test func aBodyThatBreaksOffLeavesNothing() async throws {
+    @Test("An incomplete body leaves no file and no message")
+    func incompleteBody() async throws {
         try await withFiles { fixture async throws in
             let source = ChunkedBody(count: 100, of: ByteBuffer(repeating: 1, count: 10_000), thenFails: true)
-            let broken = try await fixture.bob.upload(streaming: source, to: fixture.path)
+            let broken = try await fixture.bo.upload(streaming: source, to: fixture.path)
             #expect(broken.status == 400)
-            let short = try await fixture.bob.upload(
+            let short = try await fixture.bo.upload(
                 [UInt8](repeating: 1, count: 10),
                 to: fixture.path,
                 headers: [.contentLength: "11"]
@@ -142,7 +145,7 @@ import Wire
             #expect(short.problem?.code == "incomplete_body")
             var form = Form()
             form.add(file: Sample.jpeg, named: "a.jpg")
-            let cut = try await fixture.bob.upload(form.bytes, as: Form.contentType, to: fixture.path)
+            let cut = try await fixture.bo.upload(form.bytes, as: Form.contentType, to: fixture.path)
             #expect(cut.status == 400)
             #expect(cut.problem?.code == "incomplete_body")
             try await fixture.expectNothing()

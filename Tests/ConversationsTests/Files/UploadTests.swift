@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 import Wire
 
-/// Files that are sent: as a form, as they are, and as base64.
-@Suite struct UploadTests {
-    @Test func aFormIsAMessageWithALink() async throws {
+/// Files that are sent as a form, as a raw body and as Base64.
+@Suite("Uploads") struct UploadTests {
+    @Test("A form with a file makes a message with a link")
+    func form() async throws {
         try await withFiles { fixture async throws in
             var form = Form()
             form.add("meta", #"{"album": 7}"#)
@@ -17,7 +18,7 @@ import Wire
             form.add(file: Sample.jpeg, named: "Ferien am Meer – 海.jpg", type: "text/html")
             form.add("badge", "3")
             form.add("mime", "text/html")
-            let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+            let answer = try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path)
 
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["mime"].string == "image/jpeg")
@@ -36,33 +37,35 @@ import Wire
         }
     }
 
-    @Test func aFileAsItIsTakesItsFieldsFromTheQuery() async throws {
+    @Test("An upload as raw body takes its fields from the query")
+    func rawBody() async throws {
         try await withFiles { fixture async throws in
             let query = "?clientMessageId=c%201&meta=%7B%22a%22%3Atrue%7D&name=a%2Fb.jpg"
-            let answer = try await fixture.bob.upload(Sample.jpeg, as: "image/png", to: fixture.path + query)
+            let answer = try await fixture.bo.upload(Sample.jpeg, as: "image/png", to: fixture.path + query)
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["mime"].string == "image/jpeg")
             #expect(answer.json["file"]["name"].string == "b.jpg")
             #expect(answer.json["clientMessageId"].string == "c 1")
             #expect(answer.json["meta"]["a"].bool == true)
 
-            let named = try await fixture.bob.upload(
+            let named = try await fixture.bo.upload(
                 Sample.jpeg,
                 as: "image/jpeg",
                 to: fixture.path,
                 headers: [.contentDisposition: #"attachment; filename="photo.jpg""#]
             )
             #expect(named.json["file"]["name"].string == "photo.jpg")
-            let unnamed = try await fixture.bob.upload(Sample.jpeg, as: "image/jpeg", to: fixture.path)
+            let unnamed = try await fixture.bo.upload(Sample.jpeg, as: "image/jpeg", to: fixture.path)
             #expect(unnamed.json["file"]["name"] == .null)
         }
     }
 
-    @Test func base64IsAFileLikeAnyOther() async throws {
+    @Test("A Base64 text makes a file message")
+    func base64() async throws {
         try await withFiles { fixture async throws in
             let lines = Data(Sample.jpeg).base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed])
             let text = lines.replacing("/", with: "\\/").replacing("\n", with: "\\n")
-            let answer = try await fixture.bob.ask(
+            let answer = try await fixture.bo.ask(
                 .post,
                 fixture.path,
                 #"{"data": "\#(text)", "encoding": "base64", "mime": "image/png", "clientMessageId": "c-1"}"#
@@ -70,33 +73,34 @@ import Wire
             #expect(answer.status == 200, "\(answer.text)")
             #expect(answer.json["mime"].string == "image/jpeg")
             #expect(answer.json["encoding"].string == "url")
-            #expect(try await fixture.ann.fetch(answer.json["data"].string).body == Data(Sample.jpeg))
+            #expect(try await fixture.ana.fetch(answer.json["data"].string).body == Data(Sample.jpeg))
         }
     }
 
-    @Test func base64MayHaveFiveMegabytesAndNoMore() async throws {
+    @Test("A Base64 file has at most 5 MB and must be valid")
+    func base64Limit() async throws {
         try await withFiles { fixture async throws in
             let most = Data(count: 5_242_880).base64EncodedString()
             let draft = { (data: String) in #"{"encoding": "base64", "data": "\#(data)"}"# }
-            let taken = try await fixture.bob.ask(.post, fixture.path, draft(most))
+            let taken = try await fixture.bo.ask(.post, fixture.path, draft(most))
             #expect(taken.status == 200, "\(taken.text.prefix(200))")
             #expect(taken.json["file"]["size"].int == 5_242_880)
-            let refused = try await fixture.bob.ask(
+            let refused = try await fixture.bo.ask(
                 .post,
                 fixture.path,
                 draft(Data(count: 5_242_881).base64EncodedString())
             )
             #expect(refused.status == 413)
             #expect(refused.problem?.field == "data")
-            let huge = try await fixture.bob.ask(.post, fixture.path, draft(String(repeating: "A", count: 9_000_000)))
+            let huge = try await fixture.bo.ask(.post, fixture.path, draft(String(repeating: "A", count: 9_000_000)))
             #expect(huge.status == 413)
             #expect(fixture.files.count == 1)
             for text in ["", "?", "AAA", "AAAA=", "data:image/png;base64,AAAA"] {
-                let answer = try await fixture.bob.ask(.post, fixture.path, draft(text))
+                let answer = try await fixture.bo.ask(.post, fixture.path, draft(text))
                 #expect(answer.status == 400, "\(text)")
                 #expect(answer.problem?.field == "data")
             }
-            let text = try await fixture.bob.ask(
+            let text = try await fixture.bo.ask(
                 .post,
                 fixture.path,
                 #"{"data": "\#(String(repeating: "A", count: 70_000))"}"#
@@ -105,9 +109,8 @@ import Wire
         }
     }
 
-    /// Whatever is claimed of them, files are what their bytes are, and nothing that a browser runs.
     private static let file = ("name=\"file\"; filename=\"a\"", "1")
-    private static let flaws: [(field: String, parts: [(String, String)])] = [
+    private static let invalidParts: [(field: String, parts: [(String, String)])] = [
         ("file", [("name=meta", "{}")]),
         ("file", [("name=file; filename=empty", "")]),
         ("file", [file, file]),
@@ -122,19 +125,20 @@ import Wire
         ("mime", [file, ("name=mime", "application/diuit-chat-sys-message")]),
     ]
 
-    @Test(arguments: flaws.indices)
+    @Test("An invalid field of a form is rejected by name", arguments: invalidParts.indices)
     func formErrors(number: Int) async throws {
         try await withFiles { fixture async throws in
             var form = Form()
-            for (parameters, content) in Self.flaws[number].parts { form.add(parameters, Array(content.utf8)) }
-            let answer = try await fixture.bob.upload(form.whole, as: Form.contentType, to: fixture.path)
+            for (parameters, content) in Self.invalidParts[number].parts { form.add(parameters, Array(content.utf8)) }
+            let answer = try await fixture.bo.upload(form.whole, as: Form.contentType, to: fixture.path)
             #expect(answer.status == 400, "\(answer.text)")
-            #expect(answer.problem?.field == Self.flaws[number].field)
+            #expect(answer.problem?.field == Self.invalidParts[number].field)
             try await fixture.expectNothing()
         }
     }
 
-    @Test func invalidForms() async throws {
+    @Test("A malformed form or an unsupported content type is rejected")
+    func invalidForms() async throws {
         try await withFiles { fixture async throws in
             var many = Form()
             for number in 0..<100_000 { many.add("f\(number)", "1") }
@@ -146,7 +150,7 @@ import Wire
                 (400, many.whole), (413, large.whole), (400, huge.whole), (400, []), (400, Array("no form".utf8)),
             ]
             for (status, body) in bodies {
-                let answer = try await fixture.bob.upload(body, as: Form.contentType, to: fixture.path)
+                let answer = try await fixture.bo.upload(body, as: Form.contentType, to: fixture.path)
                 #expect(answer.status == status, "\(answer.text)")
             }
             let types = [
@@ -154,11 +158,11 @@ import Wire
                 ("application/x-www-form-urlencoded", 415), ("nothing", 415), ("a/b; c", 415),
             ]
             for (type, status) in types {
-                #expect(try await fixture.bob.upload([1], as: type, to: fixture.path).status == status, "\(type)")
+                #expect(try await fixture.bo.upload([1], as: type, to: fixture.path).status == status, "\(type)")
             }
-            let packed = try await fixture.bob.upload([1], to: fixture.path, headers: [.contentEncoding: "gzip"])
+            let packed = try await fixture.bo.upload([1], to: fixture.path, headers: [.contentEncoding: "gzip"])
             #expect(packed.status == 415)
-            #expect(try await fixture.bob.upload([], as: "image/png", to: fixture.path).problem?.field == "file")
+            #expect(try await fixture.bo.upload([], as: "image/png", to: fixture.path).problem?.field == "file")
             try await fixture.expectNothing()
         }
     }

@@ -7,10 +7,10 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Edits, deletions and reactions among messages and marks, at the store.
-@Suite struct AmendmentWriteTests {
-    /// Whatever is done at once takes the numbers from one on, and who asks what he missed sees each.
-    @Test func allThatHappensAtOnceIsNumberedWithoutAGap() async throws {
+/// Edits, deletions and reactions that are written together with messages and read marks.
+@Suite("Writing of amendments") struct AmendmentWriteTests {
+    @Test("Concurrent writes take consecutive change numbers, and a reader misses none")
+    func concurrency() async throws {
         try await withStore { fixture in
             let instances = [fixture.writeShards, fixture.otherShards()]
             for _ in 0..<10 { try await fixture.expectNew(fixture.draft()) }
@@ -28,7 +28,7 @@ import Wire
                                 case 0: try await writeShards.write(fixture.draft("new \(number)"))
                                 case 1: try await writeShards.write(fixture.edit(seq, to: "edited \(number)"))
                                 default:
-                                    try await writeShards.write(fixture.react(Self.emoji(number), to: seq, by: "bob"))
+                                    try await writeShards.write(fixture.react(Self.emoji(number), to: seq, by: "bo"))
                                 }
                             #expect(outcome.isNew || outcome.isAmended)
                         }
@@ -39,7 +39,7 @@ import Wire
                 try await tasks.waitForAll()
             }
 
-            // Everything is different from what was there, so everything takes a number.
+            // Every write changes something, so every write takes a number.
             #expect(try await fixture.lastChange() == 110)
             #expect(try await fixture.audit() == .consistent(10 + 34))
             let reactions = try await fixture.pool.all(
@@ -54,19 +54,23 @@ import Wire
         Unicode.Scalar(0x1F600 + number).map { String(Character($0)) } ?? ""
     }
 
-    @Test func allOfABatchIsNumberedInOneGo() async throws {
+    @Test("The writes of a batch take consecutive change numbers in order")
+    func batch() async throws {
         try await withStore { fixture in
             for _ in 0..<4 { try await fixture.expectNew(fixture.draft()) }
             let segment = BatchWriter(database: fixture.pool, statementTimeout: .seconds(30))
 
             let outcomes = try await segment.write([
-                fixture.edit(1, to: "one"), fixture.draft(), fixture.react("👍", to: 2, by: "bob"),
-                fixture.mark("bob", upTo: 3),
-                fixture.delete(3, by: "ann"), fixture.edit(4, to: "four", by: "bob"), fixture.edit(9, to: "nine"),
+                fixture.edit(1, to: "one"), fixture.draft(), fixture.react("👍", to: 2, by: "bo"),
+                fixture.mark("bo", upTo: 3),
+                fixture.delete(3, by: "ana"), fixture.edit(4, to: "four", by: "bo"), fixture.edit(9, to: "nine"),
                 fixture.edit(2, to: "x", by: "eve"),
             ])
 
-            #expect(outcomes[0].isAmended && outcomes[1].seq == 5 && outcomes[2].isAmended && outcomes[4].isAmended)
+            #expect(outcomes[0].isAmended)
+            #expect(outcomes[1].seq == 5)
+            #expect(outcomes[2].isAmended)
+            #expect(outcomes[4].isAmended)
             #expect(outcomes[3].mark?.seq == 3)
             #expect(outcomes[5].refusal == .notAuthor)
             #expect(outcomes[6].refusal == .missing)
@@ -76,7 +80,8 @@ import Wire
         }
     }
 
-    @Test func connectionLoss() async throws {
+    @Test("Writes that are retried after a lost connection take one change number")
+    func connectionLoss() async throws {
         try await withStore { fixture in
             let instances = [fixture.writeShards, fixture.otherShards()]
             for _ in 0..<16 { try await fixture.expectNew(fixture.draft()) }
@@ -94,8 +99,8 @@ import Wire
                             let text = "\(writer)/\(number)"
                             let outcomes = [
                                 try await writeShards.write(fixture.edit(seq, to: text)),
-                                try await writeShards.write(fixture.react("👍", to: seq, by: "bob")),
-                                try await writeShards.write(fixture.react("👍", to: seq, by: "bob", takesBack: true)),
+                                try await writeShards.write(fixture.react("👍", to: seq, by: "bo")),
+                                try await writeShards.write(fixture.react("👍", to: seq, by: "bo", isRemoval: true)),
                             ]
                             for outcome in outcomes { #expect(outcome.isAmended) }
                             edits.change { $0[seq] = text }
@@ -118,7 +123,7 @@ import Wire
                 as: { (try $0.int64("seq"), try $0.string("data")) }
             )
             #expect(Dictionary(uniqueKeysWithValues: texts) == edits.value)
-            // Each took one number, were it sent once or again.
+            // Each write took one number, even if it was sent twice.
             #expect(try await fixture.lastChange() == Int64(16 + acknowledged.value))
             #expect(try await fixture.audit() == .consistent(16))
         }
@@ -126,14 +131,14 @@ import Wire
 }
 
 extension StoreFixture {
-    func edit(_ seq: Int64, to data: String, by user: String = "ann") -> ConversationWrite {
+    func edit(_ seq: Int64, to data: String, by user: String = "ana") -> ConversationWrite {
         amendment(seq, by: user, .edit(data: data, meta: nil, replacesMeta: false))
     }
 
     func delete(_ seq: Int64, by user: String) -> ConversationWrite { amendment(seq, by: user, .delete) }
 
-    func react(_ emoji: String, to seq: Int64, by user: String, takesBack: Bool = false) -> ConversationWrite {
-        amendment(seq, by: user, takesBack ? .unreact(emoji) : .react(emoji))
+    func react(_ emoji: String, to seq: Int64, by user: String, isRemoval: Bool = false) -> ConversationWrite {
+        amendment(seq, by: user, isRemoval ? .unreact(emoji) : .react(emoji))
     }
 
     private func amendment(_ seq: Int64, by user: String, _ action: Amendment.Action) -> ConversationWrite {
@@ -147,7 +152,7 @@ extension StoreFixture {
         )
     }
 
-    /// The number of each message's latest change.
+    /// Returns each message's latest change number by sequence.
     func changes() async throws -> [Int64: Int64] {
         let rows = try await pool.all(
             "SELECT seq, change FROM messages",
@@ -156,7 +161,7 @@ extension StoreFixture {
         return Dictionary(uniqueKeysWithValues: rows)
     }
 
-    /// Asks what was missed until all is over, and then knows what there is.
+    /// Reads changes until `isOver`, and then expects to know every message.
     func follow(until isOver: SharedValue<Bool>) async throws {
         let store = MessageStore(db: pool)
         var (after, known): (Int64, [Int64: Message]) = (0, [:])
@@ -165,20 +170,20 @@ extension StoreFixture {
             guard
                 case .missed(let missed) = try await store.changes(
                     conversation.id,
-                    for: Self.user("ann"),
+                    for: Self.user("ana"),
                     after: after,
                     limit: 20
                 )?.changes
             else { throw TestSupportError("resync") }
             for message in missed.messages {
-                // Nothing comes late, and nothing twice: what is told lies after all that was told.
-                if message.change <= after { throw TestSupportError("told late") }
+                // Every change number is higher than all earlier ones, so no change is late or repeated.
+                if message.change <= after { throw TestSupportError("a change was late") }
                 known[message.seq] = message
             }
             after = missed.change
             if isLast, !missed.more { break }
         }
-        let all = try await store.history(conversation, for: Self.user("ann"), HistorySpan(count: 100))
+        let all = try await store.history(conversation, for: Self.user("ana"), HistorySpan(count: 100))
         #expect(all?.sorted { $0.seq < $1.seq } == known.values.sorted { $0.seq < $1.seq })
     }
 }

@@ -6,8 +6,8 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What is written by hand is what the suite's encoder writes.
-@Suite struct MessageResponseTests {
+/// The hand-written encoder of messages writes the same JSON as the suite's encoder.
+@Suite("Encoding of messages") struct MessageResponseTests {
     static let texts = [
         "", "plain", "\"\\/\n\r\t\u{8}\u{C}", "\u{0}\u{1}\u{1F}\u{7F}\u{80}", "ünï¢ödé \u{2028}\u{FFFF} 🎈👩‍👩‍👧",
         String(repeating: "\"", count: 1_000),
@@ -18,7 +18,8 @@ import Wire
         .object(["a": .array([.null, .bool(false), .number(1.5), .integer(-7)]), "b": .string("\"")]),
     ]
 
-    @Test func aMessageIsWrittenAsByTheEncoder() throws {
+    @Test("A message and a list have the encoder's JSON")
+    func messages() throws {
         var messages: [Message] = []
         for (index, text) in Self.texts.enumerated() {
             for meta in Self.metas {
@@ -51,7 +52,8 @@ import Wire
         #expect(try json(MessageResponse(list: [])) == encoded(Page<Message>([])))
     }
 
-    @Test func everyTimeIsWrittenAsByTimestamp() {
+    @Test("A time has the format of `Timestamp`")
+    func times() {
         for _ in 0..<2_000 {
             let date = Date(timeIntervalSince1970: Double.random(in: -2e9...4e9).rounded() + Double.random(in: 0..<1))
             #expect(time(date) == Timestamp.string(from: date))

@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is said, and how it is read back.
-@Suite struct MessageTests {
-    @Test func aMessageIsAnsweredAsEveryoneSeesIt() async throws {
+@Suite("Messages") struct MessageTests {
+    @Test("The response to a sent message equals the message in the history")
+    func sentMessage() async throws {
         try await withConversation { fixture in
             let draft = #"{"data": "Hi", "meta": {"b": 1, "a": [true, null]}, "clientMessageId": "c-1", "badge": 3}"#
-            let answer = try await fixture.bob.ask(.post, "/conversations/\(fixture.token)/messages", draft)
+            let answer = try await fixture.bo.ask(.post, "/conversations/\(fixture.token)/messages", draft)
 
             #expect(answer.status == 200)
             #expect(answer.json["seq"].int == 1)
@@ -22,21 +22,22 @@ import Wire
             #expect(answer.json["mime"].string == "text/plain")
             #expect(answer.json["encoding"].string == "utf8")
             #expect(answer.json["meta"] == .object(["a": .array([.bool(true), .null]), "b": .integer(1)]))
-            #expect(answer.json["senderUser"]["serial"].string == "bob")
+            #expect(answer.json["senderUser"]["serial"].string == "bo")
             #expect(answer.json["senderUser"]["id"].int.map { $0 > 0 } == true)
-            #expect(answer.json["reads"] == .array([.string("bob")]))
+            #expect(answer.json["reads"] == .array([.string("bo")]))
             #expect(answer.json["clientMessageId"].string == "c-1")
             #expect(answer.json["reactions"] == .object([:]))
-            let read = try await fixture.ann.ask(.get, "/conversations/\(fixture.token)/messages").json["messages"][0]
+            let read = try await fixture.ana.ask(.get, "/conversations/\(fixture.token)/messages").json["messages"][0]
             #expect(read == answer.json)
         }
     }
 
-    @Test func theSameKeySaysItOnceThoughTheAnswerWasLost() async throws {
+    @Test("A repeated request with an idempotency key sends one message, even after a lost response")
+    func lostResponse() async throws {
         try await withConversation { fixture in
             func send() async throws -> TestHTTPResponse {
                 let headers: HTTPFields = [.idempotencyKey: "k"]
-                return try await fixture.bob.ask(
+                return try await fixture.bo.ask(
                     .post,
                     "/conversations/\(fixture.token)/messages",
                     #"{"data": "Hi"}"#,
@@ -52,40 +53,43 @@ import Wire
             try await database.loseAnswer(to: "k", token: token)
 
             #expect(try await send().body == first.body)
-            #expect(try await fixture.ann.conversations.messages(fixture.token).count == 1)
+            #expect(try await fixture.ana.conversations.messages(fixture.token).count == 1)
         }
     }
 
-    @Test func theSameClientMessageIdIsOneMessageAndAnswersAsTheFirst() async throws {
+    @Test("A repeated client message id returns the first message")
+    func clientMessageID() async throws {
         try await withConversation { fixture in
-            let first = try await fixture.bob.conversations.send(
+            let first = try await fixture.bo.conversations.send(
                 .init(data: "one", clientMessageId: "1"),
                 to: fixture.token
             )
-            let second = try await fixture.bob.conversations.send(
+            let second = try await fixture.bo.conversations.send(
                 .init(data: "two", clientMessageId: "1"),
                 to: fixture.token
             )
             #expect(first == second)
-            #expect(try await fixture.ann.conversations.messages(fixture.token) == [first])
+            #expect(try await fixture.ana.conversations.messages(fixture.token) == [first])
         }
     }
 
-    @Test func everyTextComesBackAsItWas() async throws {
+    @Test("Every text is returned unchanged")
+    func texts() async throws {
         try await withConversation { fixture in
             let texts = [
                 "plain", "\"quoted\" \\ / \n\t\r", "ünï¢ödé 🎈👩‍👩‍👧", "\u{1}\u{1F}\u{7F}", "\u{2028}\u{FFFF}",
                 String(repeating: "é", count: 32_768),
             ]
-            for text in texts { try await fixture.bob.send(text, in: fixture.token) }
-            #expect(try await fixture.ann.conversations.messages(fixture.token).reversed().map(\.data) == texts)
+            for text in texts { try await fixture.bo.send(text, in: fixture.token) }
+            #expect(try await fixture.ana.conversations.messages(fixture.token).reversed().map(\.data) == texts)
         }
     }
 
-    /// Every form of a history against plain arithmetic over all messages.
-    @Test func everyFormOfHistoryIsAsByHand() async throws {
+    /// Compares every form of history query with the filtered list of all messages.
+    @Test("Every history query returns the right messages")
+    func historyQueries() async throws {
         try await withConversation { fixture in
-            for number in 1...57 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            for number in 1...57 { try await fixture.bo.send("\(number)", in: fixture.token) }
             _ = try await fixture.service.database.pool.execute(
                 "UPDATE messages SET created_at = timestamptz '2026-01-01T00:00:00Z' + (seq / 2) * interval '1.25 seconds'"
             )
@@ -114,7 +118,7 @@ import Wire
             #expect(try await fixture.history([]).count == 20)
             #expect(try await fixture.history([("before", "2026-01-01T02:00:00+02:00")]).isEmpty)
             #expect(
-                try await fixture.ann.ask(
+                try await fixture.ana.ask(
                     .get,
                     "/conversations/\(fixture.token)/messages?before=2026-01-01T02:00:10+02:00"
                 )
@@ -123,9 +127,10 @@ import Wire
         }
     }
 
-    @Test func beforeParameter() async throws {
+    @Test("`before` returns the messages older than a time")
+    func beforeParameter() async throws {
         try await withConversation { fixture in
-            for number in 1...12 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            for number in 1...12 { try await fixture.bo.send("\(number)", in: fixture.token) }
             let all = try await fixture.history([])
             for message in all {
                 let older = try await fixture.history([("before", Timestamp.string(from: message.createdAt))])
@@ -134,9 +139,10 @@ import Wire
         }
     }
 
-    @Test func newMembersReadTheWholeHistoryAndFormerOnesNothing() async throws {
+    @Test("A new member reads the whole history, a former member none of it")
+    func historyPermission() async throws {
         try await withConversation { fixture in
-            for number in 1...3 { try await fixture.bob.send("\(number)", in: fixture.token) }
+            for number in 1...3 { try await fixture.bo.send("\(number)", in: fixture.token) }
             try await fixture.eve.conversations.join(fixture.token)
             #expect(try await fixture.eve.conversations.messages(fixture.token).count == 4)
             #expect(try await fixture.eve.conversations.conversation(fixture.token).unreadCount == 3)
@@ -146,7 +152,8 @@ import Wire
         }
     }
 
-    @Test func messageID() {
+    @Test("A message id contains the conversation and sequence, and fits into 53 bits")
+    func messageID() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<10_000 {
             let bits = Int.random(in: 1...31, using: &random)
@@ -155,7 +162,8 @@ import Wire
             let conversation = Conversation.ID(Int64.random(in: 1..<(1 << (49 - length)), using: &random))
             let id = Message.ID(conversation, seq: seq)
 
-            #expect(id.conversation == conversation && id.seq == seq)
+            #expect(id.conversation == conversation)
+            #expect(id.seq == seq)
             #expect((1..<(1 << 53)).contains(id.rawValue))
             #expect(Message.ID(conversation, seq: seq + 1) > id)
         }
@@ -164,6 +172,6 @@ import Wire
 
 extension ConversationFixture {
     func history(_ query: [(String, String)]) async throws -> [Message] {
-        try await ann.conversations.messages(token, query: query)
+        try await ana.conversations.messages(token, query: query)
     }
 }

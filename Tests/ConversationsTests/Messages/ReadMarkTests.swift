@@ -6,15 +6,16 @@ import Testing
 
 @testable import ConversationsServer
 
-/// How far people have read, at the store.
-@Suite struct ReadMarkTests {
-    @Test func marksOfAMemberFoldToTheHighest() async throws {
+/// Read marks in the store.
+@Suite("Read marks") struct ReadMarkTests {
+    @Test("Marks of a member in one batch become the highest one, with one change number")
+    func highestMark() async throws {
         try await withStore { fixture in
             for _ in 0..<10 { _ = try await fixture.writeShards.write(fixture.draft()) }
             let before = try await fixture.lastChange()
 
             let segment = BatchWriter(database: fixture.pool, statementTimeout: .seconds(30))
-            let marks = try await segment.write([3, 9, 5, 9].map { fixture.mark("bob", upTo: $0) })
+            let marks = try await segment.write([3, 9, 5, 9].map { fixture.mark("bo", upTo: $0) })
 
             #expect(marks.map(\.mark?.seq) == [9, 9, 9, 9])
             #expect(marks.map(\.mark?.unreadCount) == [1, 1, 1, 1])
@@ -22,12 +23,13 @@ import Testing
         }
     }
 
-    @Test func aMarkNeverGoesBackAndASecondOneChangesNothing() async throws {
+    @Test("A mark never moves back or beyond the last message")
+    func monotonicity() async throws {
         try await withStore { fixture in
             for _ in 0..<5 { _ = try await fixture.writeShards.write(fixture.draft()) }
-            let first = try await fixture.writeShards.write(fixture.mark("bob", upTo: 4)).mark
-            let back = try await fixture.writeShards.write(fixture.mark("bob", upTo: 2)).mark
-            let beyond = try await fixture.writeShards.write(fixture.mark("bob", upTo: 99)).mark
+            let first = try await fixture.writeShards.write(fixture.mark("bo", upTo: 4)).mark
+            let back = try await fixture.writeShards.write(fixture.mark("bo", upTo: 2)).mark
+            let beyond = try await fixture.writeShards.write(fixture.mark("bo", upTo: 99)).mark
 
             #expect(first == ReadMark(seq: 4, unreadCount: 1, change: 6))
             #expect(back == first)
@@ -36,23 +38,25 @@ import Testing
         }
     }
 
-    @Test func ownMessageRead() async throws {
+    @Test("A message counts as read by its sender")
+    func ownMessageRead() async throws {
         try await withStore { fixture in
-            for _ in 0..<3 { _ = try await fixture.writeShards.write(fixture.draft(by: "ann")) }
-            _ = try await fixture.writeShards.write(fixture.draft(by: "bob"))
+            for _ in 0..<3 { _ = try await fixture.writeShards.write(fixture.draft(by: "ana")) }
+            _ = try await fixture.writeShards.write(fixture.draft(by: "bo"))
 
-            #expect(try await fixture.writeShards.write(fixture.mark("bob", upTo: 1)).mark?.seq == 4)
-            #expect(try await fixture.writeShards.write(fixture.mark("ann", upTo: 1)).mark?.unreadCount == 1)
+            #expect(try await fixture.writeShards.write(fixture.mark("bo", upTo: 1)).mark?.seq == 4)
+            #expect(try await fixture.writeShards.write(fixture.mark("ana", upTo: 1)).mark?.unreadCount == 1)
         }
     }
 
-    @Test func marksAndMessagesInOneBatchTakeChangesInOrder() async throws {
+    @Test("Marks and messages in one batch take change numbers in order")
+    func batch() async throws {
         try await withStore { fixture in
             for _ in 0..<4 { _ = try await fixture.writeShards.write(fixture.draft()) }
 
             let segment = BatchWriter(database: fixture.pool, statementTimeout: .seconds(30))
             let outcomes = try await segment.write([
-                fixture.mark("bob", upTo: 2), fixture.draft(), fixture.mark("cat", upTo: 3), fixture.draft(),
+                fixture.mark("bo", upTo: 2), fixture.draft(), fixture.mark("cat", upTo: 3), fixture.draft(),
                 fixture.mark("eve", upTo: 1),
             ])
 
@@ -65,7 +69,8 @@ import Testing
         }
     }
 
-    @Test func readBefore() async throws {
+    @Test("A mark before a time covers the messages older than it")
+    func readBefore() async throws {
         try await withStore { fixture in
             for _ in 0..<5 { _ = try await fixture.writeShards.write(fixture.draft()) }
             _ = try await fixture.pool.execute(
@@ -76,7 +81,7 @@ import Testing
             func read(before date: Date) async throws -> Int64? {
                 let write = MarkWrite(
                     conversation: fixture.conversation,
-                    user: StoreFixture.user("bob"),
+                    user: StoreFixture.user("bo"),
                     extent: .before(date)
                 )
                 return try await fixture.writeShards.write(.mark(write)).mark?.seq

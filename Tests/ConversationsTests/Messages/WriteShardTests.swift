@@ -7,16 +7,17 @@ import Wire
 
 @testable import ConversationsServer
 
-/// How a lane waits, gives way and gives up.
-@Suite struct WriteShardTests {
-    @Test func aFullLaneRefusesAtOnce() async throws {
+/// The queue, batches and timeouts of a write shard.
+@Suite("Write shards") struct WriteShardTests {
+    @Test("A write to a full shard is rejected immediately")
+    func queueLimit() async throws {
         try await withStore(.with { $0.writeShardQueue = 4 }) { fixture in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await fixture.holdingLock {
                     tasks.addTask { try await fixture.expectNew(fixture.draft()) }
-                    try await fixture.untilShardWaits()
+                    try await fixture.waitForBlockedShard()
                     for _ in 0..<4 { tasks.addTask { try await fixture.expectNew(fixture.draft()) } }
-                    try await fixture.untilQueued(4)
+                    try await fixture.waitForQueued(4)
 
                     let refusal = await #expect(throws: APIError.self) {
                         try await fixture.writeShards.write(fixture.draft())
@@ -30,7 +31,8 @@ import Wire
         }
     }
 
-    @Test func aConversationThatIsHeldUpHoldsUpNoOther() async throws {
+    @Test("A locked conversation does not delay other conversations of its shard")
+    func lockedConversation() async throws {
         try await withStore(
             .with {
                 $0.writeShards = 1
@@ -42,9 +44,9 @@ import Wire
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await fixture.holdingLock {
                     tasks.addTask { try await fixture.expectNew(fixture.draft()) }
-                    try await fixture.untilShardWaits()
+                    try await fixture.waitForBlockedShard()
                     tasks.addTask { try await fixture.expectNew(fixture.draft("also held up")) }
-                    try await fixture.untilQueued(1)
+                    try await fixture.waitForQueued(1)
 
                     #expect(try await fixture.writeShards.write(fixture.draft(in: other)).isNew)
                 }
@@ -54,7 +56,8 @@ import Wire
         }
     }
 
-    @Test func withoutADatabaseACallerIsToldInTime() async throws {
+    @Test("Without a database a write fails within its deadline")
+    func noDatabase() async throws {
         var configuration = try PostgresConfiguration(url: "postgres://nobody@127.0.0.1:1/nowhere")
         configuration.acquireTimeout = .milliseconds(50)
         let pool = PostgresPool(configuration: configuration, logger: StoreFixture.logger)
@@ -65,21 +68,22 @@ import Wire
 
         let refusal = await #expect(throws: APIError.self) {
             try await writeShards.write(
-                .mark(MarkWrite(conversation: token, user: StoreFixture.user("ann"), extent: .upTo(seq: 1)))
+                .mark(MarkWrite(conversation: token, user: StoreFixture.user("ana"), extent: .upTo(seq: 1)))
             )
         }
         #expect(refusal?.kind == .unavailable)
         await pool.shutdown()
     }
 
-    @Test func batching() async throws {
+    @Test("Waiting drafts are written in one batch")
+    func batching() async throws {
         try await withStore { fixture in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await fixture.holdingLock {
                     tasks.addTask { _ = try await fixture.writeShards.write(fixture.draft()) }
-                    try await fixture.untilShardWaits()
+                    try await fixture.waitForBlockedShard()
                     for _ in 0..<64 { tasks.addTask { _ = try await fixture.writeShards.write(fixture.draft()) } }
-                    try await fixture.untilQueued(64)
+                    try await fixture.waitForQueued(64)
                 }
                 try await tasks.waitForAll()
             }
@@ -89,15 +93,16 @@ import Wire
         }
     }
 
-    @Test func aBatchIsBoundedByItsSize() async throws {
+    @Test("The size of a batch is limited")
+    func batchSize() async throws {
         try await withStore { fixture in
             let text = String(repeating: "x", count: 65_000)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 try await fixture.holdingLock {
                     tasks.addTask { _ = try await fixture.writeShards.write(fixture.draft()) }
-                    try await fixture.untilShardWaits()
+                    try await fixture.waitForBlockedShard()
                     for _ in 0..<12 { tasks.addTask { _ = try await fixture.writeShards.write(fixture.draft(text)) } }
-                    try await fixture.untilQueued(12)
+                    try await fixture.waitForQueued(12)
                 }
                 try await tasks.waitForAll()
             }
@@ -107,7 +112,8 @@ import Wire
         }
     }
 
-    @Test func noSequentialScan() async throws {
+    @Test("The insert of messages uses the index on client message ids")
+    func noSequentialScan() async throws {
         try await withStore { fixture in
             for _ in 0..<300 {
                 _ = try await fixture.writeShards.write(fixture.draft(String(repeating: "x", count: 500)))
@@ -130,7 +136,8 @@ import Wire
         }
     }
 
-    @Test func anEmptyTableIsNotLookedAtBecauseAnotherGrew() async throws {
+    @Test("Statistics are updated only for the table that grew")
+    func analyze() async throws {
         try await withStore { fixture in
             let statistics = AutoAnalyze(database: fixture.pool)
             _ = try await fixture.pool.execute(
@@ -160,7 +167,7 @@ extension MessageWrite {
     static func plain(_ data: String = "hello", in token: ConversationToken) -> MessageWrite {
         MessageWrite(
             conversation: token,
-            sender: StoreFixture.user("ann"),
+            sender: StoreFixture.user("ana"),
             clientMessageID: UUID().uuidString,
             data: data,
             mime: "text/plain",

@@ -10,48 +10,48 @@ import Wire
 @Suite("Recall of notifications") struct RecallTests {
     private static let settings = ["EVENT_SUBSCRIBERS": "notification.recalled=push"]
 
-    @Test("Push learns of a deleted message, an edited message and a deleted conversation")
+    @Test("Push receives a recall for a deleted message, an edited message and a deleted conversation")
     func events() async throws {
         try await withConversation(settings: Self.settings) { fixture in
             let (edited, deleted) = (
-                try await fixture.bob.send("one", in: fixture.token),
-                try await fixture.bob.send("two", in: fixture.token)
+                try await fixture.bo.send("one", in: fixture.token),
+                try await fixture.bo.send("two", in: fixture.token)
             )
-            try await fixture.bob.conversations.edit(edited.id, in: fixture.token, to: .init(data: "another"))
-            try await fixture.bob.conversations.react("👍", to: deleted.id, in: fixture.token)
-            try await fixture.bob.conversations.delete(deleted.id, in: fixture.token)
-            // What is deleted already changes nothing.
-            try await fixture.bob.conversations.delete(deleted.id, in: fixture.token)
-            try await fixture.ann.conversations.delete(fixture.token)
+            try await fixture.bo.conversations.edit(edited.id, in: fixture.token, to: .init(data: "another"))
+            try await fixture.bo.conversations.react("👍", to: deleted.id, in: fixture.token)
+            try await fixture.bo.conversations.delete(deleted.id, in: fixture.token)
+            // A second deletion publishes no event.
+            try await fixture.bo.conversations.delete(deleted.id, in: fixture.token)
+            try await fixture.ana.conversations.delete(fixture.token)
 
             let id = fixture.conversation.id.rawValue
-            let told = try await fixture.service.database.pool.all(
+            let recalls = try await fixture.service.database.pool.all(
                 "SELECT content FROM event_outbox WHERE subscriber = 'push' ORDER BY outbox_id",
                 as: { JSONValue(compact: try $0.string("content")) }
             )
             #expect(
-                told.map { $0["notificationId"].string } == [
+                recalls.map { $0["notificationId"].string } == [
                     "message:\(id):\(edited.seq)", "message:\(id):\(deleted.seq)", "message:\(id)",
                 ]
             )
-            #expect(told.map { $0["isDeleted"].bool } == [false, true, true])
-            #expect(told.allSatisfy { $0["applicationId"].string == ConversationFixture.application })
+            #expect(recalls.map { $0["isDeleted"].bool } == [false, true, true])
+            #expect(recalls.allSatisfy { $0["applicationId"].string == ConversationFixture.application })
         }
     }
 
-    @Test("A message that is deleted while it is handed over is recalled after it")
-    func duringHandOver() async throws {
+    @Test("A message that is deleted during its delivery is recalled after it")
+    func deletedDuringDelivery() async throws {
         try await withConversation(settings: Self.settings) { fixture in
             let pool = fixture.service.database.pool
-            let said = try await fixture.bob.send("hello", in: fixture.token)
+            let said = try await fixture.bo.send("hello", in: fixture.token)
             let store = PushOutboxStore(database: pool, recalledBy: ["push"])
             let claimed = try await store.claim(by: "one", limit: 9, seconds: 60).values
-            let told = try await NotableMessageStore(database: pool).messages(of: claimed).found
-            try await fixture.bob.conversations.delete(said.id, in: fixture.token)
-            // As if push had received the first recall before the message.
+            let delivered = try await NotableMessageStore(database: pool).messages(of: claimed).found
+            try await fixture.bo.conversations.delete(said.id, in: fixture.token)
+            // Simulates that push received the first recall before the message.
             try await pool.run("DELETE FROM event_outbox")
 
-            try await store.delete(claimed, delivered: told)
+            try await store.delete(claimed, delivered: delivered)
 
             let recalled = try await pool.all("SELECT content FROM event_outbox", as: { try $0.string("content") })
             #expect(recalled.count == 1)
@@ -59,18 +59,18 @@ import Wire
         }
     }
 
-    @Test("A message that was edited before it is handed over is not recalled")
-    func editedBefore() async throws {
+    @Test("A message that was edited before its delivery is not recalled")
+    func editedBeforeDelivery() async throws {
         try await withConversation(settings: Self.settings) { fixture in
             let pool = fixture.service.database.pool
-            let said = try await fixture.bob.send("hello", in: fixture.token)
-            try await fixture.bob.conversations.edit(said.id, in: fixture.token, to: .init(data: "better"))
+            let said = try await fixture.bo.send("hello", in: fixture.token)
+            try await fixture.bo.conversations.edit(said.id, in: fixture.token, to: .init(data: "better"))
             try await pool.run("DELETE FROM event_outbox")
             let store = PushOutboxStore(database: pool, recalledBy: ["push"])
             let claimed = try await store.claim(by: "one", limit: 9, seconds: 60).values
-            let told = try await NotableMessageStore(database: pool).messages(of: claimed).found
+            let delivered = try await NotableMessageStore(database: pool).messages(of: claimed).found
 
-            try await store.delete(claimed, delivered: told)
+            try await store.delete(claimed, delivered: delivered)
 
             #expect(try await pool.all("SELECT FROM event_outbox", as: { _ in true }).isEmpty)
         }

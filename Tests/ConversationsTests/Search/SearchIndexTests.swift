@@ -8,12 +8,13 @@ import Wire
 
 @testable import ConversationsServer
 
-/// What was said comes into the index, whoever is at it beside, and whatever cannot.
-@Suite struct SearchIndexTests {
-    @Test func twoThatIndexAtOnceIndexEverythingOnce() async throws {
+/// Indexing of messages, with concurrency and failures.
+@Suite("Search index") struct SearchIndexTests {
+    @Test("Concurrent indexing indexes every message once")
+    func concurrency() async throws {
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(20)
-            for number in 0..<100 { try await fixture.bob.send("needle \(number)", in: tokens[number % 20]) }
+            for number in 0..<100 { try await fixture.bo.send("needle \(number)", in: tokens[number % 20]) }
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<3 { tasks.addTask { try await fixture.indexAll() } }
                 try await tasks.waitForAll()
@@ -34,9 +35,9 @@ import Wire
     }
 
     enum Fault: String, CaseIterable {
-        /// The database refuses the message's entry.
+        /// The database rejects the message's entry.
         case refused
-        /// The message's entry ends the connection, as a time-out or a crash of the backend would.
+        /// The message's entry ends the connection, like a timeout or a crash of the backend.
         case disconnected
 
         func body(_ message: Message.ID) -> String {
@@ -59,13 +60,13 @@ import Wire
         try await withConversation { fixture in
             let pool = fixture.service.database.pool
             let tokens = try await fixture.manyConversations(10)
-            let before = try await fixture.bob.send("needle", in: fixture.token)
-            // The trigger is there before the message that it hits.
+            let before = try await fixture.bo.send("needle", in: fixture.token)
+            // The trigger exists before the message that it affects.
             let bad = Message.ID(fixture.conversation.id, seq: before.seq + 1)
             try await fixture.fail(fault, bad)
-            let said = try await fixture.bob.send("needle", in: fixture.token)
+            let said = try await fixture.bo.send("needle", in: fixture.token)
             #expect(said.id == bad)
-            for token in [fixture.token] + tokens { try await fixture.bob.send("needle", in: token) }
+            for token in [fixture.token] + tokens { try await fixture.bo.send("needle", in: token) }
 
             let index = SearchIndex.forTests(pool, rest: 0)
             try await eventually(within: .seconds(120), "indexed") {
@@ -75,7 +76,7 @@ import Wire
             #expect(try await fixture.failures() == [bad.seq])
             #expect(try await fixture.entries() == 12)
 
-            // Each attempt is due at once here, rather than after a pause.
+            // Each attempt is due immediately here, not after a pause.
             try await eventually(within: .seconds(120), "set aside") {
                 _ = try? await fixture.retryAtOnce(index)
                 return try await fixture.setAside() == 1
@@ -89,17 +90,17 @@ import Wire
                 return try await fixture.entries() == 13
             }
             #expect(try await fixture.failures().isEmpty)
-            #expect(try await fixture.ann.conversations.search("needle", limit: 100).items.count == 13)
+            #expect(try await fixture.ana.conversations.search("needle", limit: 100).items.count == 13)
         }
     }
 
-    @Test("Messages of the largest cost delay neither other conversations nor a deletion")
+    @Test("The most expensive messages delay neither other conversations nor a deletion")
     func hostile() async throws {
         try await withConversation { fixture in
             let tokens = try await fixture.manyConversations(5)
             let hostile = String(repeating: "\u{FDFA}", count: 21_800)
-            for _ in 0..<11 { try await fixture.bob.send(hostile, in: fixture.token) }
-            for token in tokens { try await fixture.bob.send("needle", in: token) }
+            for _ in 0..<11 { try await fixture.bo.send(hostile, in: fixture.token) }
+            for token in tokens { try await fixture.bo.send("needle", in: token) }
 
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
@@ -109,10 +110,10 @@ import Wire
                         return try await fixture.stale().isEmpty
                     }
                 }
-                tasks.addTask { try await fixture.ann.conversations.delete(fixture.token) }
+                tasks.addTask { try await fixture.ana.conversations.delete(fixture.token) }
                 try await tasks.waitForAll()
             }
-            #expect(try await fixture.ann.conversations.search("needle").items.count == 5)
+            #expect(try await fixture.ana.conversations.search("needle").items.count == 5)
             #expect(try await fixture.failures().isEmpty)
         }
     }
@@ -121,7 +122,7 @@ import Wire
 @Suite("Words of a text") struct SearchWordsTests {
     @Test("Only the first 20,000 scalars of the folded text are read")
     func scalars() {
-        // Each folds to 18 scalars.
+        // Each character folds to 18 scalars.
         #expect(SearchWords.words(in: String(repeating: "\u{FDFA}", count: 1_000) + " needle").contains("needle"))
         #expect(!SearchWords.words(in: String(repeating: "\u{FDFA}", count: 1_200) + " needle").contains("needle"))
         #expect(!SearchWords.words(in: String(repeating: "a ", count: 10_000) + "needle").contains("needle"))
@@ -133,9 +134,9 @@ import Wire
         #expect(SearchWords.words(in: String(han)).count == SearchWords.maximumWords)
     }
 
-    @Test("Of combining marks in a row, 30 are read")
+    @Test("At most 30 consecutive combining marks are read")
     func marks() {
-        // Two classes in turn are the longest work for whoever sorts them.
+        // Alternating two combining classes is the most expensive input for sorting.
         let marks = String(repeating: "\u{20D0}\u{5B0}", count: 10_000)
         let words = SearchWords.words(in: "x" + marks)
         #expect(words.map { $0.unicodeScalars.count } == [31])
@@ -197,11 +198,11 @@ extension ConversationFixture {
 }
 
 extension ConversationFixture {
-    /// Of Ann's, with Bob in each.
+    /// Creates conversations of Ana with Bo as a member.
     func manyConversations(_ count: Int) async throws -> [String] {
         var tokens: [String] = []
         for number in 0..<count {
-            tokens.append(try await ann.conversations.create(.init(label: "\(number)", members: ["bob"])).token)
+            tokens.append(try await ana.conversations.create(.init(label: "\(number)", members: ["bo"])).token)
         }
         return tokens
     }

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite("Clients that are killed") struct CloseStormTests {
+@Suite("Killed clients") struct CloseStormTests {
     private static let sockets = 24
     private static let rounds = 3
-    /// Those sent to each conversation in a round.
+    /// The number of messages to each conversation in a round.
     private static let messages = 4
 
     @Test(
@@ -15,24 +15,24 @@ import Wire
         [3, 4]
     )
     func storm(_ transport: KilledClient.Transport, revision: Int) async throws {
-        // With a WebSocket, each round needs the places of the clients killed in the round before. A session that polls
-        // outlives its connections until it answers no ping.
-        let places = transport == .polling ? Self.sockets * Self.rounds : Self.sockets
-        let settings = ["SOCKETS_MAX_USER": "\(places)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
+        // With WebSockets, the clients of a round need the capacity of the clients killed in the round before.
+        // A polling session outlives its connections until it misses a ping.
+        let limit = transport == .polling ? Self.sockets * Self.rounds : Self.sockets
+        let settings = ["SOCKETS_MAX_USER": "\(limit)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
         try await withSockets(settings: settings) { fixture in
-            let runs = ConversationDraft(label: "Runs", members: ["bob"])
-            let swims = ConversationDraft(label: "Swims", members: ["bob"])
+            let runs = ConversationDraft(label: "Runs", members: ["bo"])
+            let swims = ConversationDraft(label: "Swims", members: ["bo"])
             let tokens = [
-                fixture.fixture.token, try await fixture.ann.conversations.create(runs).token,
-                try await fixture.ann.conversations.create(swims).token,
+                fixture.fixture.token, try await fixture.ana.conversations.create(runs).token,
+                try await fixture.ana.conversations.create(swims).token,
             ]
-            let listener = try await fixture.socket(of: fixture.bob)
+            let listener = try await fixture.socket(of: fixture.bo)
             for round in 0..<Self.rounds {
                 let clients = try await open(transport, revision, fixture)
-                async let said: Void = say("\(round)", in: tokens, by: fixture.ann)
+                async let sending: Void = send("\(round)", in: tokens, by: fixture.ana)
                 for client in clients { client.kill() }
-                try await said
-                // Bob's socket is in the same rooms, and misses nothing.
+                try await sending
+                // Bo's socket is in the same rooms, and misses no message.
                 var texts: [String] = []
                 while texts.count < tokens.count * Self.messages {
                     texts.append(try await listener.event("message")["data"].string ?? "")
@@ -48,7 +48,7 @@ import Wire
         _ revision: Int,
         _ fixture: SocketFixture
     ) async throws -> [KilledClient] {
-        let (port, token) = (fixture.port, fixture.ann.token)
+        let (port, token) = (fixture.port, fixture.ana.token)
         return try await withThrowingTaskGroup(of: KilledClient.self) { tasks in
             for _ in 0..<Self.sockets {
                 tasks.addTask { try await .open(port: port, transport, revision: revision, token: token) }
@@ -57,7 +57,7 @@ import Wire
         }
     }
 
-    private func say(_ prefix: String, in tokens: [String], by person: Person) async throws {
+    private func send(_ prefix: String, in tokens: [String], by person: Person) async throws {
         for number in 0..<Self.messages {
             for token in tokens { try await person.send("\(prefix) \(number)", in: token) }
         }

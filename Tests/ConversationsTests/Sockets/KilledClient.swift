@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// A client of Socket.IO over sockets of its own, which it can lose as a killed process does.
+/// A Socket.IO client that can close its connections as a killed process does.
 final class KilledClient: Sendable {
     enum Transport: String, Sendable, CaseIterable {
         case polling, webSocket, upgraded
     }
 
     private let revision: Int
-    /// For what it fetches and posts while it polls, and its WebSocket.
+    // The connections for polling requests, posts and the WebSocket.
     private let fetching: RawClient
     private let posting: RawClient
     private let webSocket: RawClient
@@ -20,9 +20,9 @@ final class KilledClient: Sendable {
         webSocket = try await RawClient(port: port)
     }
 
-    /// A client that has signed in.
+    /// Opens a client and signs it in.
     ///
-    /// The service refuses it while clients that were killed before still hold their places; it then connects again.
+    /// The service rejects a client while earlier killed clients still count towards the limit; the client then retries.
     static func open(port: Int, _ transport: Transport, revision: Int, token: String) async throws -> KilledClient {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
@@ -42,7 +42,7 @@ final class KilledClient: Sendable {
         }
     }
 
-    /// Its system answers whatever comes with a reset.
+    /// Closes all connections with a reset.
     func kill() {
         for socket in [webSocket, fetching, posting] { socket.reset() }
     }
@@ -51,9 +51,9 @@ final class KilledClient: Sendable {
 
     private func openWebSocket(_ token: String) async throws {
         try await upgrade(session: "")
-        if revision == 4 { try await say("40") }
+        if revision == 4 { try await sendText("40") }
         try await signIn(token) { packet in
-            try await say(packet)
+            try await sendText(packet)
             return try await webSocket.receive(until: #"["authenticate""#)
         }
     }
@@ -67,8 +67,8 @@ final class KilledClient: Sendable {
         _ = try await webSocket.receive(until: session.isEmpty ? "\"sid\"" : "\r\n\r\n")
     }
 
-    /// A text frame, masked with zeros.
-    private func say(_ text: String) async throws {
+    /// Sends a text frame, masked with zeros.
+    private func sendText(_ text: String) async throws {
         let bytes = Array(text.utf8)
         let length =
             bytes.count < 126 ? [UInt8(bytes.count)] : [126, UInt8(bytes.count >> 8 & 0xff), UInt8(bytes.count & 0xff)]
@@ -91,14 +91,14 @@ final class KilledClient: Sendable {
             }
         }
         guard upgrades else {
-            // It waits for what comes next.
+            // The next poll stays open.
             return try await fetching.send(request("GET", session))
         }
         try await upgrade(session: session)
-        try await say("2probe")
+        try await sendText("2probe")
         _ = try await webSocket.receive(until: "3probe")
-        try await say("5")
-        try await say(#"421["no such event"]"#)
+        try await sendText("5")
+        try await sendText(#"421["no such event"]"#)
         _ = try await webSocket.receive(until: "431[")
     }
 

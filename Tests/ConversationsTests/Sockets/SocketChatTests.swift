@@ -6,15 +6,16 @@ import TestSupport
 import Testing
 import Wire
 
-/// What diuit's clients do, seen through the other door as well.
-@Suite struct SocketChatTests {
-    @Test func aChatHasTheShapeThatDiuitGaveIt() async throws {
+/// Chats over the socket interface of diuit, compared with REST.
+@Suite("Chats over sockets") struct SocketChatTests {
+    @Test("A chat has diuit's fields")
+    func shape() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
-            let chat = try await socket.ask("chats/create", #"{"members":["bob","cat"],"meta":{"name":"Walks"}}"#)
+            let socket = try await fixture.socket(of: fixture.ana)
+            let chat = try await socket.ask("chats/create", #"{"members":["bo","cat"],"meta":{"name":"Walks"}}"#)
 
             #expect(chat["type"].string == "group")
-            #expect(chat["members"].array.map(\.string) == ["ann", "bob", "cat"])
+            #expect(chat["members"].array.map(\.string) == ["ana", "bo", "cat"])
             #expect(chat["whiteList"] == .null)
             #expect(chat["meta"]["name"].string == "Walks")
             #expect(chat["pushEnabled"].bool == true)
@@ -23,45 +24,48 @@ import Wire
             #expect(chat["isBlockedByMe"].bool == false)
 
             let token = try #require(chat["token"].string)
-            let seen = try await fixture.bob.conversations.conversation(token)
+            let seen = try await fixture.bo.conversations.conversation(token)
             #expect(seen.id.rawValue == chat["id"].int.map { Int64($0) })
             #expect(seen.joinByToken == false)
         }
     }
 
-    @Test func joinByID() async throws {
+    @Test("The white list decides whether a user can join by id; the token alone is not enough")
+    func joinByID() async throws {
         try await withSockets { fixture in
-            let ann = try await fixture.socket(of: fixture.ann)
+            let ana = try await fixture.socket(of: fixture.ana)
             let eve = try await fixture.socket(of: fixture.eve)
-            for (list, code) in [("null", 200), (#"["eve"]"#, 200), ("[]", 495), (#"["bob"]"#, 495)] {
-                let chat = try await ann.ask("chats/create", #"{"whiteList":\#(list)}"#)
+            for (list, code) in [("null", 200), (#"["eve"]"#, 200), ("[]", 495), (#"["bo"]"#, 495)] {
+                let chat = try await ana.ask("chats/create", #"{"whiteList":\#(list)}"#)
                 let id = try #require(chat["id"].int)
                 let joined = try await eve.ask("chats/join", #"{"chatId":\#(id)}"#)
                 #expect(joined.code == code, "\(list)")
-                if code == 200 { #expect(joined["members"].array.map(\.string) == ["ann", "eve"]) }
+                if code == 200 { #expect(joined["members"].array.map(\.string) == ["ana", "eve"]) }
             }
-            // That the token would admit her does not help who has not got it.
+            // The token would admit Eve, but `chats/join` does not contain it.
             #expect(try await eve.ask("chats/join", #"{"chatId":\#(fixture.chat)}"#).code == 495)
             try await fixture.eve.conversations.join(fixture.fixture.token)
             #expect(try await eve.ask("chats/join", #"{"chatId":\#(fixture.chat)}"#).code == 200)
         }
     }
 
-    @Test func aRenewedTokenIsFoundByTheID() async throws {
+    @Test("A renewed token is found by the chat's id")
+    func renewedToken() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             let detail = #"{"chatId":\#(fixture.chat)}"#
             #expect(try await socket.ask("chats/detail", detail)["token"].string == fixture.fixture.token)
-            let renewed = try await fixture.ann.conversations.renewToken(fixture.fixture.token).token
+            let renewed = try await fixture.ana.conversations.renewToken(fixture.fixture.token).token
             #expect(try await socket.ask("chats/detail", detail)["token"].string == renewed)
             #expect(try await socket.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"x"}"#).code == 200)
         }
     }
 
-    @Test func chatsAreListedByTheirType() async throws {
+    @Test("Chats can be listed by type and page by page")
+    func listByType() async throws {
         try await withSockets { fixture in
             let direct = try await fixture.direct()
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             func ids(_ query: String) async throws -> Set<Int> {
                 Set(try await socket.ask("chats/list", query)["chats"].array.compactMap { $0["id"].int })
             }
@@ -77,74 +81,78 @@ import Wire
         }
     }
 
-    @Test func typingEvent() async throws {
+    @Test("A typing event reaches the other member")
+    func typingEvent() async throws {
         try await withSockets { fixture in
-            let ann = try await fixture.socket(of: fixture.ann)
-            let bob = try await fixture.socket(of: fixture.bob)
-            #expect(try await ann.ask("chats/typing", #"{"chatId":\#(fixture.chat)}"#).code == 200)
-            let typing = try await bob.event("typing")
-            #expect(typing["userId"].string == "ann")
+            let ana = try await fixture.socket(of: fixture.ana)
+            let bo = try await fixture.socket(of: fixture.bo)
+            #expect(try await ana.ask("chats/typing", #"{"chatId":\#(fixture.chat)}"#).code == 200)
+            let typing = try await bo.event("typing")
+            #expect(typing["userId"].string == "ana")
             #expect(typing["chatId"].int == Int(fixture.chat))
         }
     }
 
-    @Test func presencesInDetail() async throws {
+    @Test("The details of a chat contain presences")
+    func presencesInDetail() async throws {
         try await withSockets { fixture in
-            let ann = try await fixture.socket(of: fixture.ann)
-            _ = try await fixture.socket(of: fixture.bob)
+            let ana = try await fixture.socket(of: fixture.ana)
+            _ = try await fixture.socket(of: fixture.bo)
             try await eventually {
-                let detail = try await ann.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#)
+                let detail = try await ana.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#)
                 return detail["presences"].array.contains {
-                    $0["userId"].string == "bob" && $0["status"].string == "online"
+                    $0["userId"].string == "bo" && $0["status"].string == "online"
                 }
             }
         }
     }
 
-    @Test("An admin updates the white list and every member learns of it; a member who is no admin may not")
+    @Test("Only an admin can update the white list, and every member receives the change")
     func whiteList() async throws {
         try await withSockets { fixture in
-            let ann = try await fixture.socket(of: fixture.ann)
-            let bob = try await fixture.socket(of: fixture.bob)
+            let ana = try await fixture.socket(of: fixture.ana)
+            let bo = try await fixture.socket(of: fixture.bo)
             for event in ["chats/whiteList/update", "chat/whiteList/update"] {
-                let body = #"{"chatId":\#(fixture.chat),"whiteList":["bob"]}"#
-                #expect(try await bob.ask(event, body).code == 403)
+                let body = #"{"chatId":\#(fixture.chat),"whiteList":["bo"]}"#
+                #expect(try await bo.ask(event, body).code == 403)
             }
-            let before: JSONValue = try await ann.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#)["whiteList"]
+            let before: JSONValue = try await ana.ask("chats/detail", #"{"chatId":\#(fixture.chat)}"#)["whiteList"]
 
-            let changed = try await ann.ask(
+            let changed = try await ana.ask(
                 "chats/whiteList/update",
                 #"{"chatId":\#(fixture.chat),"whiteList":["eve"]}"#
             )
 
             #expect(before == .array([]))
             #expect(changed["whiteList"] == .array([.string("eve")]))
-            let told = try await bob.event("message")
-            #expect(told["data"].string == #"{"type":"whiteList.updated","whiteList":["eve"]}"#)
+            let notice = try await bo.event("message")
+            #expect(notice["data"].string == #"{"type":"whiteList.updated","whiteList":["eve"]}"#)
         }
     }
 
-    @Test func senderMeta() async throws {
+    @Test("A user's metadata is part of their messages")
+    func senderMeta() async throws {
         try await withSockets { fixture in
-            let ann = try await fixture.socket(of: fixture.ann)
-            try await fixture.ann.send("before", in: fixture.fixture.token)
-            let owner = try await ann.ask("users/updateMeta", #"{"meta":{"name":"Ann"}}"#)
-            #expect(owner["meta"]["name"].string == "Ann")
-            #expect(owner["serial"].string == "ann")
-            let sent = try await ann.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"after"}"#)
-            #expect(sent["senderUser"]["meta"]["name"].string == "Ann")
-            let history = try await fixture.bob.conversations.messages(fixture.fixture.token)
-            #expect(history.allSatisfy { $0.senderUser?.meta?["name"].string == "Ann" })
-            #expect(try await ann.ask("users/updateMeta", #"{"meta":null}"#)["meta"] == .null)
-            #expect(try await fixture.bob.conversations.messages(fixture.fixture.token)[0].senderUser?.meta == nil)
+            let ana = try await fixture.socket(of: fixture.ana)
+            try await fixture.ana.send("before", in: fixture.fixture.token)
+            let owner = try await ana.ask("users/updateMeta", #"{"meta":{"name":"Ana"}}"#)
+            #expect(owner["meta"]["name"].string == "Ana")
+            #expect(owner["serial"].string == "ana")
+            let sent = try await ana.ask("messages/create", #"{"chatId":\#(fixture.chat),"data":"after"}"#)
+            #expect(sent["senderUser"]["meta"]["name"].string == "Ana")
+            let history = try await fixture.bo.conversations.messages(fixture.fixture.token)
+            #expect(history.allSatisfy { $0.senderUser?.meta?["name"].string == "Ana" })
+            #expect(try await ana.ask("users/updateMeta", #"{"meta":null}"#)["meta"] == .null)
+            #expect(try await fixture.bo.conversations.messages(fixture.fixture.token)[0].senderUser?.meta == nil)
         }
     }
 
-    @Test func devicesSayHowTheyAreNotified() async throws {
+    @Test("A device registers its push token and badge, and push receives both")
+    func pushRegistration() async throws {
         let subscribers = "device.registered=push,device.badge=push"
         try await withSockets(settings: ["EVENT_SUBSCRIBERS": subscribers]) { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
-            // Nobody knows yet what kind of token it is.
+            let socket = try await fixture.socket(of: fixture.ana)
+            // The token's platform is not known yet.
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"x"}"#).code == 497)
             #expect(try await socket.ask("devices/updatePushToken", #"{"pushToken":"x","platform":"fax"}"#).code == 497)
             let token = #"{"pushToken":"<ab cd>","platform":"ios_sandbox"}"#
@@ -157,14 +165,16 @@ import Wire
                 "SELECT concat_ws(' ', user_id, platform, push_token, badge) AS row FROM devices",
                 as: { try $0.string("row") }
             )
-            #expect(rows == ["ann ios_sandbox ef 7"])
-            let told = try await fixture.fixture.service.database.pool.all(
+            #expect(rows == ["ana ios_sandbox ef 7"])
+            let published = try await fixture.fixture.service.database.pool.all(
                 "SELECT type, content FROM event_outbox WHERE subscriber = 'push' ORDER BY outbox_id",
                 as: { "\(try $0.string("type")) \(try $0.string("content"))" }
             )
-            #expect(told.count == 3)
-            #expect(told[0].hasPrefix("device.registered") && told[0].contains(#""pushToken":"abcd""#))
-            #expect(told[2].hasPrefix("device.badge") && told[2].contains(#""badge":7"#))
+            #expect(published.count == 3)
+            #expect(published[0].hasPrefix("device.registered"))
+            #expect(published[0].contains(#""pushToken":"abcd""#))
+            #expect(published[2].hasPrefix("device.badge"))
+            #expect(published[2].contains(#""badge":7"#))
         }
     }
 }

@@ -7,12 +7,12 @@ import Wire
 
 @testable import ConversationsServer
 
-/// Every event: its names, its codes, and what it makes of payloads that are wrong.
-@Suite struct SocketEventTests {
-    /// Each event with a payload that is good in the scene; `CHAT`, `MESSAGE` and `DIRECT` stand for ids.
+/// Every event with its names, codes and invalid payloads.
+@Suite("Socket events") struct SocketEventTests {
+    /// Each event with a payload that is valid in the fixture; `CHAT`, `MESSAGE` and `DIRECT` stand for ids.
     static let events: [(name: String, payload: String)] = [
         ("chats/list", "{}"),
-        ("chats/create", #"{"members":["bob"],"whiteList":null,"meta":{"name":"x"}}"#),
+        ("chats/create", #"{"members":["bo"],"whiteList":null,"meta":{"name":"x"}}"#),
         ("chats/join", #"{"chatId":CHAT}"#),
         ("chats/detail", #"{"chatId":CHAT}"#),
         ("chats/addMember", #"{"chatId":CHAT,"userId":"cat"}"#),
@@ -29,7 +29,7 @@ import Wire
         ("chats/unblock", #"{"chatId":DIRECT}"#),
         ("chats/typing", #"{"chatId":CHAT}"#),
         ("messages/create", #"{"chatId":CHAT,"data":"hello","mime":"text/plain","encoding":"utf8","meta":{"m":1}}"#),
-        ("messages/sendDirect", #"{"userId":"bob","data":"hello"}"#),
+        ("messages/sendDirect", #"{"userId":"bo","data":"hello"}"#),
         ("messages/list", #"{"chatId":CHAT,"page":0,"count":5,"before":4000000000}"#),
         ("messages/markAsRead", #"{"messageId":MESSAGE}"#),
         ("messages/markAllAsReadBefore", #"{"chatId":CHAT,"before":4000000000.5}"#),
@@ -41,21 +41,22 @@ import Wire
         ("messages/sync", #"{"chatId":CHAT,"afterSeq":0}"#),
         ("devices/updatePushToken", #"{"pushToken":"<a b>c","platform":"gcm"}"#),
         ("devices/setBadge", #"{"badge":3}"#),
-        ("users/updateMeta", #"{"meta":{"name":"Ann"}}"#),
+        ("users/updateMeta", #"{"meta":{"name":"Ana"}}"#),
         ("chats/leave", #"{"chatId":CHAT}"#),
     ]
 
-    /// What ids in payloads stand for.
+    /// Replaces the placeholders of a payload with ids.
     private func filled(_ payload: String, _ fixture: SocketFixture, _ message: Message.ID, _ direct: Int64) -> String {
         payload.replacing("CHAT", with: "\(fixture.chat)").replacing("MESSAGE", with: "\(message)")
             .replacing("DIRECT", with: "\(direct)")
     }
 
-    @Test func everyEventIsAnsweredByEachOfItsNames() async throws {
+    @Test("Every event is answered under each of its names")
+    func names() async throws {
         try await withSockets { fixture in
-            let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
+            let message = try await fixture.ana.send("first", in: fixture.fixture.token).id
             let direct = try await fixture.direct()
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             for event in Self.events {
                 let answer = try await socket.ask(event.name, filled(event.payload, fixture, message, direct))
                 #expect(answer.code == 200, "\(event.name) \(answer)")
@@ -63,7 +64,8 @@ import Wire
         }
     }
 
-    @Test func allEvents() throws {
+    @Test("`docs/socket-events.md` documents every event")
+    func documentation() throws {
         let documented = Set(Self.events.map(\.name))
         #expect(documented.count == 29)
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
@@ -73,33 +75,37 @@ import Wire
         for name in documented.union(["authenticate"]) { #expect(page.contains("`\(name)`"), "\(name)") }
     }
 
-    /// Sent without a wish for an answer, a request is answered by an event of its name.
-    @Test func responseByEvent() async throws {
+    @Test("A request without an acknowledgement is answered by an event with its name")
+    func responseByEvent() async throws {
         try await withSockets { fixture in
             let socket = try await fixture.stranger()
             try await socket.say("chats/list")
             #expect(try await socket.event("chats/list").code == 498)
-            try await socket.say("authenticate", #"{"authToken":"\#(fixture.ann.token)"}"#)
-            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ann")
+            try await socket.say("authenticate", #"{"authToken":"\#(fixture.ana.token)"}"#)
+            #expect(try await socket.event("authenticate")["owner"]["serial"].string == "ana")
             try await socket.say("chats/list", nil)
             #expect(try await socket.event("chats/list")["chats"].array.count == 1)
         }
     }
 
-    @Test func anUnknownEventIsAnInvalidOne() async throws {
+    @Test("An unknown event gets code 497")
+    func unknownEvent() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             #expect(try await socket.ask("chats/explode").code == 497)
             try await socket.say("chats/explode")
             #expect(try await socket.ask("chats/list").code == 200)
         }
     }
 
-    /// Missing, null, mistyped, out of range, deep or with NUL: 497 or 495, never a fault of ours, and nothing changes.
-    @Test(arguments: events.map(\.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } })
+    /// The values are missing, null, mistyped, out of range, too deep or contain NUL.
+    @Test(
+        "An invalid payload gets code 495 or 497 and changes nothing",
+        arguments: events.map(\.name).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+    )
     func invalidPayload(_ event: String) async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             let deep =
                 #"{"chatId":\#(fixture.chat),"meta":\#(String(repeating: "[", count: 65))1\#(String(repeating: "]", count: 65))}"#
             let before = try await fixture.rows()
@@ -124,19 +130,20 @@ import Wire
         }
     }
 
-    /// Which have a meaning without a payload, or with a chat's id alone.
+    /// The events that are valid without a payload, or with a chat's id alone.
     private static let acceptsEmptyPayload: Set<String> = [
         "chats/list", "chats/create", "chats/join", "chats/leave", "chats/detail", "chats/subscribe",
         "chats/unsubscribe", "chats/typing", "users/updateMeta",
     ]
 
-    @Test func nonMember() async throws {
+    @Test("A stranger gets code 495 for every event of a chat or message")
+    func nonMember() async throws {
         try await withSockets { fixture in
-            let message = try await fixture.ann.send("first", in: fixture.fixture.token).id
+            let message = try await fixture.ana.send("first", in: fixture.fixture.token).id
             let direct = try await fixture.direct()
             let eve = try await fixture.socket(of: fixture.eve)
             let foreigner = try await fixture.socket(
-                of: fixture.fixture.person("ann", application: RoostApplication.id)
+                of: fixture.fixture.person("ana", application: RoostApplication.id)
             )
             for event in Self.events where event.payload.contains("CHAT") || event.payload.contains("MESSAGE") {
                 for socket in [eve, foreigner] {
@@ -147,26 +154,28 @@ import Wire
         }
     }
 
-    @Test func groupOnly() async throws {
+    @Test("Group events get code 480 in a direct chat, and `chats/block` code 497 in a group")
+    func groupOnly() async throws {
         try await withSockets { fixture in
             let direct = try await fixture.direct()
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             for (event, more) in [
-                ("chats/leave", ""), ("chats/kick", #","userId":"bob""#), ("chat/kick", #","userId":"bob""#),
+                ("chats/leave", ""), ("chats/kick", #","userId":"bo""#), ("chat/kick", #","userId":"bo""#),
                 ("chats/addMember", #","userId":"cat""#), ("chats/whiteList/update", #","whiteList":[]"#),
             ] {
                 #expect(try await socket.ask(event, #"{"chatId":\#(direct)\#(more)}"#).code == 480, "\(event)")
             }
-            let create = #"{"type":"direct","members":["bob"],"whiteList":[]}"#
+            let create = #"{"type":"direct","members":["bo"],"whiteList":[]}"#
             #expect(try await socket.ask("chats/create", create).code == 480)
-            // And the other way round.
+            // A block is possible only in a direct chat.
             #expect(try await socket.ask("chats/block", #"{"chatId":\#(fixture.chat)}"#).code == 497)
         }
     }
 
-    @Test func aMetaThatIsTooLongIs460() async throws {
+    @Test("Metadata above the size limit gets code 460")
+    func metaLimit() async throws {
         try await withSockets { fixture in
-            let socket = try await fixture.socket(of: fixture.ann)
+            let socket = try await fixture.socket(of: fixture.ana)
             let meta = #""meta":{"a":"\#(String(repeating: "x", count: 5_113))"}"#
             for (event, more) in [
                 ("chats/create", ""), ("chats/updateMeta", #","chatId":\#(fixture.chat)"#),
@@ -179,33 +188,37 @@ import Wire
         }
     }
 
-    @Test func forbidden() async throws {
+    @Test("A member without admin rights gets code 403")
+    func forbidden() async throws {
         try await withSockets { fixture in
-            let bob = try await fixture.socket(of: fixture.bob)
-            let kick = #"{"chatId":\#(fixture.chat),"userId":"ann"}"#
-            #expect(try await bob.ask("chats/kick", kick).code == 403)
+            let bo = try await fixture.socket(of: fixture.bo)
+            let kick = #"{"chatId":\#(fixture.chat),"userId":"ana"}"#
+            #expect(try await bo.ask("chats/kick", kick).code == 403)
             let list = #"{"chatId":\#(fixture.chat),"whiteList":[]}"#
-            #expect(try await bob.ask("chats/whiteList/update", list).code == 403)
+            #expect(try await bo.ask("chats/whiteList/update", list).code == 403)
         }
     }
 
-    @Test(arguments: [
-        (APIError(.forbidden, "authentication_required", ""), 498), (APIError(.forbidden, "x", ""), 403),
-        (APIError(.unauthenticated, "x", ""), 403), (APIError(.notFound, "x", ""), 495),
-        (APIError(.unprocessable, "group_required", ""), 480), (APIError(.invalid, "group_required", ""), 480),
-        (APIError(.tooLarge, "meta_too_long", ""), 460), (APIError(.tooLarge, "file_too_large", ""), 496),
-        (APIError(.tooLarge, "text_too_long", ""), 497), (APIError(.invalid, "x", ""), 497),
-        (APIError(.unprocessable, "x", ""), 497), (APIError(.conflict, "x", ""), 497),
-        (APIError(.rateLimited, "x", ""), 429), (APIError(.unavailable, "x", ""), 499), (APIError.internal, 499),
-        (APIError(.insufficientStorage, "x", ""), 499), (APIError(.gatewayTimeout, "x", ""), 499),
-    ])
-    func eachErrorHasItsCode(_ error: APIError, _ code: Int) {
+    @Test(
+        "Each API error has its socket code",
+        arguments: [
+            (APIError(.forbidden, "authentication_required", ""), 498), (APIError(.forbidden, "x", ""), 403),
+            (APIError(.unauthenticated, "x", ""), 403), (APIError(.notFound, "x", ""), 495),
+            (APIError(.unprocessable, "group_required", ""), 480), (APIError(.invalid, "group_required", ""), 480),
+            (APIError(.tooLarge, "meta_too_long", ""), 460), (APIError(.tooLarge, "file_too_large", ""), 496),
+            (APIError(.tooLarge, "text_too_long", ""), 497), (APIError(.invalid, "x", ""), 497),
+            (APIError(.unprocessable, "x", ""), 497), (APIError(.conflict, "x", ""), 497),
+            (APIError(.rateLimited, "x", ""), 429), (APIError(.unavailable, "x", ""), 499), (APIError.internal, 499),
+            (APIError(.insufficientStorage, "x", ""), 499), (APIError(.gatewayTimeout, "x", ""), 499),
+        ]
+    )
+    func codes(_ error: APIError, _ code: Int) {
         #expect(SocketCode.of(error) == code)
     }
 }
 
 extension SocketFixture {
-    /// All that requests could have changed.
+    /// Returns every row that a request could have changed.
     fileprivate func rows() async throws -> [String] {
         try await fixture.service.database.pool.all(
             """

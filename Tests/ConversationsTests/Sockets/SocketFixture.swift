@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 import Wire
 
-/// The conversation of `withConversation`, with its service on a port.
+/// The fixture of `withConversation` with its service on a port.
 struct SocketFixture: Sendable {
     let fixture: ConversationFixture
     let port: Int
 
-    var ann: Person { fixture.ann }
-    var bob: Person { fixture.bob }
+    var ana: Person { fixture.ana }
+    var bo: Person { fixture.bo }
     var eve: Person { fixture.eve }
-    /// The chat's number.
+    /// The chat's id.
     var chat: Int64 { fixture.conversation.id.rawValue }
 
-    /// A socket by which somebody has signed in.
+    /// Opens a socket and signs a user in.
     func socket(of person: Person) async throws -> SocketClient {
         let socket = try await SocketClient(port: port)
         let answer = try await socket.ask("authenticate", #"{"authToken":"\#(person.token)"}"#)
@@ -25,15 +25,15 @@ struct SocketFixture: Sendable {
 
     func stranger() async throws -> SocketClient { try await SocketClient(port: port) }
 
-    /// A direct chat of Ann and Bob.
+    /// Creates a direct chat of Ana and Bo.
     func direct() async throws -> Int64 {
-        try await ann.conversations.create(ConversationDraft(members: ["bob"], type: "direct")).id.rawValue
+        try await ana.conversations.create(ConversationDraft(members: ["bo"], type: "direct")).id.rawValue
     }
 }
 
 func withSockets(
     settings: [String: String] = [:],
-    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bob"]),
+    _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bo"]),
     _ body: (SocketFixture) async throws -> Void
 ) async throws {
     try await withConversation(settings: settings, draft) { fixture in

@@ -5,19 +5,20 @@ import TestSupport
 import Testing
 import Wire
 
-/// Sockets and routes share a port, and connections.
-@Suite struct SocketServingTests {
+/// Sockets and routes share a port and its connections.
+@Suite("Sockets and routes on one port") struct SocketServingTests {
     private static let poll = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nhost: a\r\n"
     private static let upgrade =
         "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\n"
         + "upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
     private func route(_ fixture: SocketFixture, _ path: String) -> String {
-        "GET \(path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.ann.token)\r\n\r\n"
+        "GET \(path) HTTP/1.1\r\nhost: a\r\nauthorization: Bearer \(fixture.ana.token)\r\n\r\n"
     }
 
-    /// As the gateway's kept connections do.
-    @Test func aConnectionMayMixBoth() async throws {
+    /// The gateway reuses connections in this way.
+    @Test("One connection can serve polling and routes, with responses in order")
+    func mixedConnection() async throws {
         try await withSockets { fixture in
             let client = try await RawClient(port: fixture.port)
             for _ in 0..<3 {
@@ -26,7 +27,7 @@ import Wire
                 try await client.send(route(fixture, "/conversations/\(fixture.fixture.token)"))
                 #expect(try await client.receive(until: "Walks").hasPrefix("HTTP/1.1 200 OK"))
             }
-            // Several at once are answered in their order.
+            // Pipelined requests get their responses in order.
             try await client.send(Self.poll + "\r\n" + route(fixture, "/nowhere") + Self.poll + "\r\n")
             var answers = ""
             while answers.components(separatedBy: "\"sid\"").count < 3 { answers += try await client.receive() }
@@ -36,7 +37,8 @@ import Wire
         }
     }
 
-    @Test func aConnectionThatServedRoutesMayBecomeAWebSocket() async throws {
+    @Test("A connection that served a route can become a WebSocket")
+    func upgrade() async throws {
         try await withSockets { fixture in
             let client = try await RawClient(port: fixture.port)
             try await client.send(route(fixture, "/conversations/\(fixture.fixture.token)"))
@@ -47,19 +49,23 @@ import Wire
         }
     }
 
-    @Test func theSessionIsNamedAfterTheInstance() async throws {
+    @Test("The session id starts with the gateway's instance tag, if the tag is valid")
+    func sessionTag() async throws {
         try await withSockets { fixture in
             let client = try await RawClient(port: fixture.port)
-            for (tag, isTaken) in [("abc-_9", true), ("abc", false), ("abc.!9", false), ("abcdefg", false)] {
+            for (tag, isUsed) in [("abc-_9", true), ("abc", false), ("abc.!9", false), ("abcdefg", false)] {
                 try await client.send(Self.poll + "x-roost-instance: \(tag)\r\n\r\n")
                 let answer = try await client.receive(until: "\"sid\"")
-                #expect(answer.contains("\"sid\":\"\(tag)") == isTaken, "\(tag)")
+                #expect(answer.contains("\"sid\":\"\(tag)") == isUsed, "\(tag)")
             }
             client.close()
         }
     }
 
-    @Test(arguments: ["nonsense\r\n\r\n", "GET /socket.io/?EIO=9&transport=polling HTTP/1.1\r\nhost: a\r\n\r\n"])
+    @Test(
+        "An invalid request responds 400",
+        arguments: ["nonsense\r\n\r\n", "GET /socket.io/?EIO=9&transport=polling HTTP/1.1\r\nhost: a\r\n\r\n"]
+    )
     func invalidRequest(_ request: String) async throws {
         try await withSockets { fixture in
             let client = try await RawClient(port: fixture.port)
@@ -69,8 +75,8 @@ import Wire
         }
     }
 
-    /// The server stops with sockets open, idle and polled: none holds it up.
-    @Test func socketsEndWithTheServer() async throws {
+    @Test("A server that shuts down ends its sockets")
+    func shutdown() async throws {
         try await withConversation { fixture in
             let ended = SharedValue<[String]>([])
             try await withThrowingTaskGroup(of: Void.self) { clients in
@@ -83,7 +89,7 @@ import Wire
                         while try await tunnel.bytes(1_024) != nil {}
                         ended.change { $0.append("tunnel") }
                     }
-                    let token = sockets.ann.token
+                    let token = sockets.ana.token
                     let isIn = SharedValue(false)
                     clients.addTask {
                         let socket = try await SocketClient(port: port, auth: #"{"token":"\#(token)"}"#)

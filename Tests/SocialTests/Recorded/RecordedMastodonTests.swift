@@ -107,7 +107,8 @@ import Wire
     @Test func statuses() async throws {
         var (count, direct) = (0, 0)
         for recording in try Recordings.mastodon.get() where recording.body.contains("\"visibility\"") {
-            guard let json = try? ReferenceJSON.read(recording.body) else { continue }  // a stream, which has its own test
+            // Streams are not JSON; they have a test of their own.
+            guard let json = try? ReferenceJSON.read(recording.body) else { continue }
             let statuses = ReferenceJSON.objects(in: json) { status in
                 ["content", "account", "uri", "visibility", "created_at"].allSatisfy { status[$0] != nil }
             }

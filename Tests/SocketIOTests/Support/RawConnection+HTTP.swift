@@ -1,8 +1,8 @@
 import Foundation
 import NIOCore
 
-/// An answer as it came.
-struct Answer {
+/// An HTTP response as received.
+struct Response {
     let status: Int
     let fields: [String: String]
     let bytes: ByteBuffer
@@ -11,15 +11,15 @@ struct Answer {
 }
 
 extension RawConnection {
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its response.
     func request(
         _ method: String,
         _ path: String,
         _ fields: [String: String] = [:],
         body: ByteBuffer? = nil
-    ) async throws -> Answer {
+    ) async throws -> Response {
         try await send(method, path, fields, body: body)
-        return try await answer()
+        return try await response()
     }
 
     func send(_ method: String, _ path: String, _ fields: [String: String] = [:], body: ByteBuffer? = nil) async throws
@@ -34,7 +34,7 @@ extension RawConnection {
         try await send(request)
     }
 
-    func answer() async throws -> Answer {
+    func response() async throws -> Response {
         let head = try await read(through: "\r\n\r\n")
         let lines = head.components(separatedBy: "\r\n")
         let status = try Int(lines[0].components(separatedBy: " ")[1]).unwrapped()
@@ -44,6 +44,6 @@ extension RawConnection {
             if halves.count == 2 { fields[halves[0].lowercased()] = halves[1] }
         }
         let length = status == 101 || status == 204 ? 0 : try Int(fields["content-length"] ?? "").unwrapped()
-        return Answer(status: status, fields: fields, bytes: try await read(length))
+        return Response(status: status, fields: fields, bytes: try await read(length))
     }
 }

@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A TCP connection to a server under test, byte by byte: it does what no client library would.
+/// A TCP connection that sends raw bytes to a server under test, also ones that no client library sends.
 ///
-/// Whatever is waited for comes within a minute, which a machine that is held up may need, or is an error.
+/// Reading throws after a minute, which a busy machine may need.
 final class RawConnection {
     struct TimedOut: Error {}
     struct Ended: Error {}
@@ -63,13 +63,13 @@ final class RawConnection {
         received.writeBuffer(&bytes)
     }
 
-    /// The next so many bytes.
+    /// Reads the next `count` bytes.
     func read(_ count: Int) async throws -> ByteBuffer {
         while received.readableBytes < count { try await more() }
         return try received.readSlice(length: count).unwrapped()
     }
 
-    /// What comes before that text, which is taken too.
+    /// Reads up to and including the text `end`.
     func read(through end: String) async throws -> String {
         while true {
             let text = String(buffer: received)
@@ -81,7 +81,7 @@ final class RawConnection {
         }
     }
 
-    /// Waits until the server has closed; whatever still comes is returned.
+    /// Waits until the server has closed the connection, and returns the bytes that still arrived.
     @discardableResult
     func readToEnd() async throws -> ByteBuffer {
         do {
@@ -92,7 +92,7 @@ final class RawConnection {
     }
 }
 
-/// Hands on what arrives.
+/// Passes received bytes to the stream.
 private final class Collector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -111,7 +111,7 @@ private final class Collector: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A reset is an end like another.
+        // A reset counts as an ordinary end.
         context.close(promise: nil)
     }
 }

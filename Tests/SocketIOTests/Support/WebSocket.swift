@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A WebSocket's client end that sends whatever frames a test wants.
+/// A WebSocket client that can send any frame, valid or not.
 struct WebSocket {
     enum Frame: Equatable {
         case text(String)
@@ -11,7 +11,7 @@ struct WebSocket {
     }
 
     struct Refused: Error {
-        let answer: Answer
+        let response: Response
     }
 
     static let handshake = [
@@ -21,11 +21,11 @@ struct WebSocket {
 
     let rawConnection: RawConnection
 
-    /// - Throws: ``Refused`` for any other answer than 101.
+    /// - Throws: ``Refused`` for any response other than 101.
     init(_ rawConnection: RawConnection, _ path: String, _ fields: [String: String] = [:]) async throws {
         self.rawConnection = rawConnection
-        let answer = try await rawConnection.request("GET", path, Self.handshake.merging(fields) { $1 })
-        guard answer.status == 101 else { throw Refused(answer: answer) }
+        let response = try await rawConnection.request("GET", path, Self.handshake.merging(fields) { $1 })
+        guard response.status == 101 else { throw Refused(response: response) }
     }
 
     func send(_ text: String) async throws {
@@ -76,7 +76,7 @@ struct WebSocket {
         }
     }
 
-    /// The next message, which has to be text.
+    /// Reads the next message, which must be text.
     func text() async throws -> String {
         let frame = try await frame()
         guard case .text(let text) = frame else { throw Unexpected(frame: frame) }
@@ -87,7 +87,7 @@ struct WebSocket {
         let frame: Frame
     }
 
-    /// Reads until the server says that it closes, and returns its code.
+    /// Reads up to the server's close frame, and returns its code.
     func closeCode() async throws -> UInt16? {
         while true {
             if case .close(let code) = try await frame() { return code }
