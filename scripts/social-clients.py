@@ -576,28 +576,28 @@ def vine(url):
     me = requests.post(f"{base}/users/authenticate", data=form, timeout=10).json()["data"]
     session = {"vine-session-id": me["key"]}
 
-    def ask(path, method="get", **more):
+    def send(path, method="get", **more):
         return requests.request(method, base + path, headers={**session, **more.pop("headers", {})}, timeout=10, **more)
 
     seen, page, anchor = [], 1, None
     while page:
-        data = ask(f"/timelines/graph?size=50&page={page}" + (f"&anchor={anchor}" if anchor else "")).json()["data"]
+        data = send(f"/timelines/graph?size=50&page={page}" + (f"&anchor={anchor}" if anchor else "")).json()["data"]
         if page == 1:
             # A new post must not shift the pages.
             post_control(url, "networks/vine/posts", {"author": "eli", "text": "meanwhile", "video": True})
         seen += [post["postId"] for post in data["records"]]
         page, anchor = data["nextPage"], data["anchorStr"]
     assert len(seen) == len(set(seen)) > 200, len(seen)
-    stored = ask("/upload/videos/a.mp4", "put", data=b"\0\0\0\x18ftypmp42", headers={"content-type": "video/mp4"})
+    stored = send("/upload/videos/a.mp4", "put", data=b"\0\0\0\x18ftypmp42", headers={"content-type": "video/mp4"})
     key = stored.headers["X-Upload-Key"]
-    made = ask("/posts", "post", json={"videoUrl": key, "thumbnailUrl": key, "description": "A video", "entities": []})
-    post = ask(f"/timelines/posts/{made.json()['data']['postId']}").json()["data"]["records"][0]
+    made = send("/posts", "post", json={"videoUrl": key, "thumbnailUrl": key, "description": "A video", "entities": []})
+    post = send(f"/timelines/posts/{made.json()['data']['postId']}").json()["data"]["records"][0]
     assert post["description"] == "A video" and post["username"] == "Ana Albers", post
-    assert ask(f"/posts/{seen[0]}/likes", "post").json()["data"]["likeId"]
-    assert ask(f"/users/{me['userId']}/notifications").json()["data"]["records"]
-    assert ask("/timelines/posts/1").json()["code"] == 900
-    assert ask("/users/authenticate", "delete").json()["success"]
-    assert ask("/timelines/graph").status_code == 401
+    assert send(f"/posts/{seen[0]}/likes", "post").json()["data"]["likeId"]
+    assert send(f"/users/{me['userId']}/notifications").json()["data"]["records"]
+    assert send("/timelines/posts/1").json()["code"] == 900
+    assert send("/users/authenticate", "delete").json()["success"]
+    assert send("/timelines/graph").status_code == 401
 
 
 NETWORKS = {

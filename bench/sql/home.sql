@@ -52,8 +52,8 @@ SELECT posts.author_id, posts.number, posts.text, posts.created_at, posts.edited
        ) AS hashtags,
        images.urls, images.thumbnail_urls, images.widths, images.heights, images.blurhashes, images.alts,
        recent.ids, recent.writers, recent.names, recent.pictures, recent.texts, recent.times, recent.edits
-FROM unnest(:authors::bigint[], :numbers::bigint[]) WITH ORDINALITY AS asked (author_id, number, ordinal)
-JOIN posts ON posts.author_id = asked.author_id AND posts.number = asked.number
+FROM unnest(:authors::bigint[], :numbers::bigint[]) WITH ORDINALITY AS requested (author_id, number, ordinal)
+JOIN posts ON posts.author_id = requested.author_id AND posts.number = requested.number
 JOIN people ON people.person_id = posts.author_id
 CROSS JOIN LATERAL (
     SELECT array_agg(url ORDER BY ordinal) AS urls, array_agg(thumbnail_url ORDER BY ordinal) AS thumbnail_urls,
@@ -84,4 +84,4 @@ WHERE (posts.author_id = :reader OR posts.hidden_at IS NULL
     AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = :reader AND blocked_id = posts.author_id)
     AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = posts.author_id AND blocked_id = :reader)
     AND posts.application_id = (SELECT application_id FROM people WHERE person_id = :reader))
-ORDER BY asked.ordinal;
+ORDER BY requested.ordinal;

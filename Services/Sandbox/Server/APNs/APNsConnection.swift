@@ -159,7 +159,7 @@ final class APNsConnection: ChannelInboundHandler {
         }
     }
 
-    /// Sends GOAWAY, which tells the client that streams before `id` were processed and later ones were not.
+    /// Sends GOAWAY, which means that streams before `id` were processed and later ones were not.
     private func goAway(before id: HTTP2StreamID, withReason reason: String, in context: ChannelHandlerContext) {
         hasSentGoAway = true
         let text = #"{"reason":\#(JSONParser.quoted(reason)),"timestamp":\#(apns.milliseconds)}"#

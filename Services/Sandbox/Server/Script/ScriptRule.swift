@@ -9,7 +9,7 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         case silence
         /// Resets the HTTP/2 stream (`RST_STREAM`) or closes the HTTP/1.1 connection, without a response.
         case reset
-        /// APNs only: sends GOAWAY with a reason, which tells the client that this request was not processed.
+        /// APNs only: sends GOAWAY with a reason, which means that this request was not processed.
         case goaway
         /// Networks only: responds with an HTML page, like a reverse proxy in front of an unavailable network.
         case html
