@@ -2,10 +2,10 @@
 
     python scripts/social-clients.py http://127.0.0.1:8090 mastodon
 
-The clients are Mastodon.py, atproto for Bluesky, praw for Reddit, tweepy for Twitter and pytumblr for Tumblr. tweepy needs the
-sandbox's TLS address as a third argument. Facebook, Instagram and Vine have no client with a configurable address, so they use
-requests. Each test signs in as on the network, reads the home feed page by page, posts with an image, replies, likes and
-deletes.
+The clients are Mastodon.py, atproto for Bluesky, praw for Reddit, tweepy for Twitter and pytumblr for Tumblr. tweepy
+needs the sandbox's TLS address as a third argument. Facebook, Instagram and Vine have no client with a configurable
+address, so they use requests. Each test signs in as on the network, reads the home feed page by page, posts with an
+image, replies, likes and deletes.
 """
 
 import sys
