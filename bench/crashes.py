@@ -141,7 +141,7 @@ def _administrator(url, command, home, environment):
 
 
 def _crash(home, url, jwt, name, path):
-    """Returns the seconds until the process has ended, until a request succeeds, and of the longest request meanwhile."""
+    """Returns the seconds until the process ended and a request succeeded, and of the longest request meanwhile."""
     pid, started = _process(home, name), time.monotonic()
     while True:
         if not _is_running(pid) or time.monotonic() - started > 120:

@@ -7,7 +7,7 @@ from bench.load import Load
 
 
 def run(url, connections, streams, seconds, directory, headers=(), http1=False, body=None):
-    """Loads the URL from one thread, with POST if there is a body (a file). Fails unless every response is 2xx or 3xx."""
+    """Loads the URL from one thread, with POST if there is a body file. Fails unless every response is 2xx or 3xx."""
     log = directory / "h2load.log"
     log.unlink(missing_ok=True)
     command = ["h2load", "-t1", f"-c{connections}", f"-m{streams}", f"-D{seconds}", f"--log-file={log}", url]

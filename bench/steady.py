@@ -9,9 +9,10 @@ from bench.load import Load
 
 
 def run(requests, rate, seconds):
-    """Sends `rate` GETs per second by all users in turn. A latency begins when the request was due, not when it was sent.
+    """Sends `rate` GETs per second by all users in turn.
 
-    Each user repeats one request, a URL with header fields. A late response delays the user's later requests, which counts.
+    A latency begins when the request was due, not when it was sent. Each user repeats one request, a URL with header
+    fields. A late response delays the user's later requests, which counts.
     """
     begin = time.perf_counter() + 0.1
     times, failed = [], []

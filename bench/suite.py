@@ -82,7 +82,7 @@ class Suite:
         return self.sign_in_user(url)["jwt"]
 
     def sign_in_user(self, url):
-        """Creates an account, and returns the login response. The account is anonymous, so that no password is hashed."""
+        """Creates an anonymous account, so that no password is hashed, and returns the login response."""
         return web.Client(url).post("/auth/anonymous", {})
 
     def _start(self, name, settings=None):

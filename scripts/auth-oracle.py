@@ -2,7 +2,7 @@
 
 Reads a JSON object from the first argument and prints one:
 
-  {"token", "keys" (the key document), "issuer", "audience"}  ->  {"pyjwt", "joserfc"}: the claims, or null when rejected
+  {"token", "keys" (the key document), "issuer", "audience"}  ->  {"pyjwt", "joserfc"}: claims, or null when rejected
 
 Times are not checked, because the tests have their own clocks.
 """

@@ -2,8 +2,8 @@
 
     python scripts/passkey-authenticator.py ALGORITHM FORMAT RP_ID ORIGIN CHALLENGE
 
-ALGORITHM is a COSE number, FORMAT is none or packed, and CHALLENGE is base64url. Prints the results of a browser's toJSON()
-for the new credential and for a sign-in with it.
+ALGORITHM is a COSE number, FORMAT is none or packed, and CHALLENGE is base64url. Prints the results of a browser's
+toJSON() for the new credential and for a sign-in with it.
 """
 
 import hashlib

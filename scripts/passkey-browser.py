@@ -2,8 +2,8 @@
 
     $(scripts/python-clients browser) scripts/passkey-browser.py http://localhost:8080 http://127.0.0.1:8090 [FOLDER]
 
-The first URL is the gateway, with the host name of the passkeys. The second is the sandbox, which receives auth's mails.
-The browser is Debian's package chromium with its virtual authenticator. Screenshots are written to FOLDER.
+The first URL is the gateway, with the host name of the passkeys. The second is the sandbox, which receives auth's
+mails. The browser is Debian's package chromium with its virtual authenticator. Screenshots are written to FOLDER.
 """
 
 import base64

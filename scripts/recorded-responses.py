@@ -2,8 +2,8 @@
 
     recorded-responses.py FOLDER SOURCE.tar.gz…
 
-Writes mastodon.jsonl and reddit.jsonl, whose lines are HTTP exchanges: {from, method, url, status, headers, body}. Writes
-granary.jsonl, whose lines are values of a network's API: {from, network, body}. Bodies are the received text.
+Writes mastodon.jsonl and reddit.jsonl, whose lines are HTTP exchanges: {from, method, url, status, headers, body}.
+Writes granary.jsonl, whose lines are values of a network's API: {from, network, body}. Bodies are the received text.
 """
 
 import ast

@@ -2,8 +2,8 @@
 
     python scripts/smtp-server.py starttls|implicit|clear FOLDER
 
-FOLDER has certificate.pem and key.pem. Prints its port, then a line of JSON for each mail. Exits at the end of its input.
-The only login is ana with the password "open sesame". With TLS, a mail requires the login.
+FOLDER has certificate.pem and key.pem. Prints its port, then a line of JSON for each mail. Exits at the end of its
+input. The only login is ana with the password "open sesame". With TLS, a mail requires the login.
 """
 
 import asyncio

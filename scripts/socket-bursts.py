@@ -2,9 +2,9 @@
 
     python scripts/socket-bursts.py http://127.0.0.1:8080 CHAT JWT JWT JWT JWT
 
-Each input line is a number of messages, which the members send concurrently. Prints `ready`, then `under way` and `done` for
-each burst. At the end of the input, each member must have received exactly the messages of the conversation. Otherwise the
-script prints the differences and exits with 1.
+Each input line is a number of messages, which the members send concurrently. Prints `ready`, then `under way` and
+`done` for each burst. At the end of the input, each member must have received exactly the messages of the conversation.
+Otherwise the script prints the differences and exits with 1.
 """
 
 import os

@@ -25,7 +25,7 @@ PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 300
 
 
 class OrderedEngine(engineio.Client):
-    """Handles packets in order. python-engineio starts a thread for each packet, and threads may overtake each other."""
+    """Handles packets in order. python-engineio starts a thread per packet, and threads may overtake each other."""
 
     def _trigger_event(self, event, *args, run_async=False, **kwargs):
         return super()._trigger_event(event, *args, run_async=False, **kwargs)

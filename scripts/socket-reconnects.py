@@ -2,8 +2,9 @@
 
     python scripts/socket-reconnects.py http://127.0.0.1:8080 COUNT JWT
 
-Prints `ready` when all are connected, and `back` when all were disconnected and have reconnected. Then prints the seconds
-and the number of failed attempts. One core cannot run as many python-socketio clients, so these send only the minimum.
+Prints `ready` when all are connected, and `back` when all were disconnected and have reconnected. Then prints the
+seconds and the number of failed attempts. One core cannot run as many python-socketio clients, so these send only the
+minimum.
 """
 
 import asyncio

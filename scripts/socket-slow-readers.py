@@ -2,8 +2,8 @@
 
     python scripts/socket-slow-readers.py http://127.0.0.1:8080 CHAT BYTES STALLED JWT-OF-SENDER JWT-OF-READER
 
-Prints `ready` when the sockets have stopped reading. After an input line, sends BYTES bytes and prints `said`. After another
-line, checks all members and sockets, prints the differences, and exits with 1 if there are any.
+Prints `ready` when the sockets have stopped reading. After an input line, sends BYTES bytes and prints `said`. After
+another line, checks all members and sockets, prints the differences, and exits with 1 if there are any.
 """
 
 import json

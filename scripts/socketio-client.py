@@ -2,7 +2,8 @@
 
     python scripts/socketio-client.py http://127.0.0.1:3000 polling|websocket|upgrade
 
-The server must echo messages as socketio-echo does. The event `ask` makes it emit a `question` that the client acknowledges.
+The server must echo messages as socketio-echo does. The event `ask` makes it emit a `question` that the client
+acknowledges.
 """
 
 import os
@@ -18,7 +19,7 @@ WAIT = 60
 
 
 class OrderedEngine(engineio.Client):
-    """Handles packets in order. python-engineio starts a thread for each packet, and threads may overtake each other."""
+    """Handles packets in order. python-engineio starts a thread per packet, and threads may overtake each other."""
 
     def _trigger_event(self, event, *args, run_async=False, **kwargs):
         return super()._trigger_event(event, *args, run_async=False, **kwargs)

@@ -1,7 +1,8 @@
 """Tests a tus server with tuspy and with invalid requests.
 
-tus-journey.py URL SIZE: uploads files of SIZE bytes in several ways. Prints a line for each with the name of the test, the URL
-of the upload and the SHA-256 of its bytes. Each request has the header fields of the HEADER_<NAME> environment variables.
+tus-journey.py URL SIZE: uploads files of SIZE bytes in several ways. Prints a line for each with the name of the test,
+the URL of the upload and the SHA-256 of its bytes. Each request has the header fields of the HEADER_<NAME> environment
+variables.
 """
 
 import base64

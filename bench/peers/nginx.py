@@ -87,7 +87,7 @@ def files(directory, port):
 
 
 def service(directory, port, document, auth):
-    """Starts an upstream that serves the document at `/conversations` and one open route of auth, and proxies the rest."""
+    """Starts an upstream that serves `/conversations` and one open route of auth, and proxies the rest."""
     return _start(directory, f"nginx-service-{port}", SERVICE.format(port=port, document=document, auth=auth))
 
 

@@ -1,7 +1,7 @@
 """A broadcast that goes live: from the poll that finds it until push has accepted its event.
 
-Both times are from the database: when social first saw a broadcast, and when push stored the event. A second row has the
-time since the broadcast went live, of which up to five seconds are the time until the next poll.
+Both times are from the database: when social first saw a broadcast, and when push stored the event. A second row has
+the time since the broadcast went live, of which up to five seconds are the time until the next poll.
 """
 
 import time
@@ -62,7 +62,7 @@ class _Fixture:
         return time.monotonic() - began
 
     def go_live(self, number):
-        """Starts a few broadcasts at once. Returns the seconds from the poll to push of each, and the seconds since the start."""
+        """Starts a few broadcasts at once. Returns the seconds from each poll to push, and from the start to the end."""
         before = self.count("push.event_inbox")
         ids = []
         began = time.monotonic()

@@ -1,7 +1,7 @@
 """The 20 newest messages of 100,000 and of a million.
 
-The requests go directly to the service, which verifies the jwt. Beside them pgbench runs the service's statement with as
-many clients. The rate must be the same for both sizes.
+The requests go directly to the service, which verifies the jwt. Beside them pgbench runs the service's statement with
+as many clients. The rate must be the same for both sizes.
 """
 
 from statistics import mean

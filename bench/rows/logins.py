@@ -1,9 +1,9 @@
 """Password logins and refreshed sessions: Roost with its hashing threads beside PocketBase with as many cores.
 
-Roost hashes with Argon2id at 19 MiB, PocketBase with bcrypt at cost 10. A login is almost only its hash, so the rate per
-core counts. There are few connections, so that few logins are unfinished, and not counted, when the load ends.
-Sessions are refreshed in sequence, each with the token of the previous response. Roost stores each refresh and accepts a
-token once. PocketBase signs a new token without storing it, and the old token remains valid.
+Roost hashes with Argon2id at 19 MiB, PocketBase with bcrypt at cost 10. A login is almost only its hash, so the rate
+per core counts. There are few connections, so that few logins are unfinished, and not counted, when the load ends.
+Sessions are refreshed in sequence, each with the token of the previous response. Roost stores each refresh and accepts
+a token once. PocketBase signs a new token without storing it, and the old token remains valid.
 """
 
 import json

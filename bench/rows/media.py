@@ -1,8 +1,8 @@
 """Reads of an image at /media: whole, a range, and not modified (304), beside nginx with the same file.
 
-The load is 64 connections from one wrk thread, directly to photos and to nginx with one worker. The rounds alternate, and
-their median counts. Photos reads a key from the database once and checks it again every second, because it must not serve
-deleted files. nginx checks its file system.
+The load is 64 connections from one wrk thread, directly to photos and to nginx with one worker. The rounds alternate,
+and their median counts. Photos reads a key from the database once and checks it again every second, because it must not
+serve deleted files. nginx checks its file system.
 """
 
 import json

@@ -105,12 +105,12 @@ class _Fixture:
         return self._checked(lambda: steady.run(requests, STEADY, STEADY_SECONDS))
 
     def alone(self):
-        """Requests one network's page for each user directly from the sandbox, with the same client at the same rate."""
+        """Requests one network's page for each user from the sandbox, with the same client at the same rate."""
         requests = [(self.networks.url + request.path, dict(request.headers)) for request in self.recorded]
         return steady.run([requests[index % len(requests)] for index in range(PEOPLE)], STEADY, STEADY_SECONDS)
 
     def open_connections(self):
-        """Opens all connections before the measurement. Unlike real networks, the sandbox receives hundreds at one address."""
+        """Opens all connections before the measurement, because the sandbox receives hundreds at one address."""
         wrk.run(f"{self.social.url}/feed", PEOPLE, 3, script="users.lua", settings=self._people())
 
     def _people(self):

@@ -1,7 +1,7 @@
 """A broadcast to 100,000 users who have it as a favourite: the time until APNs has the first and the last notification.
 
-APNs is the sandbox, over HTTP/2 and TLS on the same cores, which validates each request as Apple does. A second broadcast,
-which all users have disabled, measures only the send decisions, each of which is logged.
+APNs is the sandbox, over HTTP/2 and TLS on the same cores, which validates each request as Apple does. A second
+broadcast, which all users have disabled, measures only the send decisions, each of which is logged.
 """
 
 import time

@@ -1,8 +1,8 @@
 """Processing of images with 12 and 24 megapixels, beside vipsthumbnail of libvips on the same files.
 
-An upload needs a large version, a thumbnail and a blurhash. Roost creates all of them in one pass, in two processes with one
-thread each. vipsthumbnail creates the two versions in two passes with two threads, and no blurhash. Both use the same
-qualities, and so many files that the start-up time does not matter.
+An upload needs a large version, a thumbnail and a blurhash. Roost creates all of them in one pass, in two processes
+with one thread each. vipsthumbnail creates the two versions in two passes with two threads, and no blurhash. Both use
+the same qualities, and so many files that the start-up time does not matter.
 """
 
 import json
