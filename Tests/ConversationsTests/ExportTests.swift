@@ -63,7 +63,7 @@ import Wire
             try await fixture.service.database.pool.run(
                 """
                 INSERT INTO messages (
-                    conversation_id, seq, change, spoken, sender_id, data, mime, encoding, created_at
+                    conversation_id, seq, change, user_seq, sender_id, data, mime, encoding, created_at
                 )
                 SELECT \(fixture.conversation.id.rawValue), number, number, number,
                     CASE WHEN number % 2 = 0 THEN 'bo' ELSE 'ana' END, 'word ' || number, 'text/plain', 'utf8', now()

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make fuzz` looks for with libFuzzer, in a short and deterministic form.
-@Suite("Parsers of outside bytes", .serialized) struct FuzzTests {
+/// A short and deterministic form of `make fuzz`, which runs the same targets with libFuzzer.
+@Suite("Parsers of untrusted input", .serialized) struct FuzzTests {
     static let targets = FuzzTarget.all + [.busMessage]
     private static let corpus = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Fuzz/Corpus")
-    /// Pieces that open a level, or that a reader may go through once more for each of them.
+    /// Pieces that open a level of nesting, or that a parser may scan again and again.
     private static let pieces: [[UInt8]] =
         [
             "[", "{\"\":", "{\"a\":[", "[],", "\"", "\\", "\\u", "<", "<p>", "<Key ", "&", "&#", "#", "#a", "\n",
@@ -15,7 +15,7 @@ import Testing
             "\u{301}\u{323}", "\u{301}\u{34F}\u{323}", "\u{FDFA}", "👍🏽", "東",
         ].map { Array($0.utf8) } + [[0x00], [0x1E], [0x81], [0x82], [0xA1, 0x01], [0xC0], [0xFF], [0xFF, 0xD8]]
 
-    @Test("A corpus and damaged copies of it make no parser trap", arguments: targets)
+    @Test("No parser traps on its corpus or on damaged copies of it", arguments: targets)
     func corpus(_ target: FuzzTarget) async throws {
         let seeds = try Self.seeds(of: target)
         #expect(!seeds.isEmpty)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("One piece repeated to 40 kB costs no parser depth or quadratic time", arguments: targets)
+    @Test("Input that repeats one piece takes no deep recursion and no quadratic time", arguments: targets)
     func repetition(_ target: FuzzTarget) async throws {
         let seeds = try Self.seeds(of: target)
         let slowest = await onSmallStack {
@@ -44,7 +44,7 @@ import Testing
             }
             return slowest
         }
-        // Linear parsers take at most a tenth of a second in a debug build.
+        // A linear parser takes at most a tenth of a second in a debug build.
         #expect(slowest.seconds < 3, "\(slowest.seconds) s for \(String(decoding: slowest.start, as: UTF8.self))…")
     }
 
@@ -61,7 +61,7 @@ import Testing
     }
 }
 
-/// Of this thread, in seconds.
+/// Returns the processor time of this thread in seconds.
 private func processorTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -5,9 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What connections do when Apple limits, leaves, refuses or says nothing.
-@Suite struct APNsConnectionTests {
-    /// Answers when so many are there, all of them at once.
+@Suite("APNs connections") struct APNsConnectionTests {
+    /// Responds to `count` requests at once when all of them have arrived.
     private static func answering(every count: Int) -> HTTP2Server.Script {
         let held = Mutex<[HTTP2StreamID]>([])
         return { request in
@@ -20,7 +19,8 @@ import Testing
         }
     }
 
-    @Test func concurrentStreams() async throws {
+    @Test("A connection opens as many streams as the server allows")
+    func concurrentStreams() async throws {
         try await withAPNs(
             settings: [.streams(3)],
             configure: { $0.connections = 1 },
@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    @Test func initialStreamLimit() async throws {
+    @Test("The stream limit follows the server's settings")
+    func streamLimit() async throws {
         let rest = Self.answering(every: 20)
         try await withAPNs(
             settings: [.streams(1)],
@@ -51,7 +52,8 @@ import Testing
         }
     }
 
-    @Test func loadSharing() async throws {
+    @Test("Requests are spread over the configured number of connections")
+    func loadSharing() async throws {
         try await withAPNs(
             settings: [.streams(100)],
             configure: { $0.connections = 3 },
@@ -71,7 +73,8 @@ import Testing
         }
     }
 
-    @Test func goAway() async throws {
+    @Test("After GOAWAY, the excluded requests are sent once on a new connection")
+    func goAway() async throws {
         let taken = Mutex<[String: Int]>([:])
         try await withAPNs(
             configure: { $0.connections = 1 },
@@ -84,7 +87,7 @@ import Testing
                 guard request.connection == 1 else { return [acceptance()] }
                 switch Int(request.stream) {
                 case ..<40: return [acceptance()]
-                // The good-bye goes out when some that it leaves are on their way already.
+                // The GOAWAY is sent while requests that it excludes are in flight.
                 case 79: return [.goAway(last: 39, debugData: #"{"reason":"Shutdown"}"#)]
                 default: return []
                 }
@@ -99,7 +102,8 @@ import Testing
         }
     }
 
-    @Test func repeatedGoAway() async throws {
+    @Test("A request that four connections return is reported as busy")
+    func repeatedGoAway() async throws {
         try await withAPNs(answering: { _ in
             [.goAway(last: 0)]
         }) { fixture in
@@ -110,7 +114,8 @@ import Testing
         }
     }
 
-    @Test func refusedStream() async throws {
+    @Test("A refused stream is retried on the same connection")
+    func refusedStream() async throws {
         try await withAPNs(answering: { request in
             [request.number == 1 ? .reset(.refusedStream) : .accept]
         }) { fixture in
@@ -120,8 +125,9 @@ import Testing
         }
     }
 
-    /// NIO takes 200 in half a minute for an attack, as they would be on a server.
-    @Test func manyRefusedStreams() async throws {
+    /// By default NIO treats 200 resets in 30 seconds as an attack, as they would be on a server.
+    @Test("Many refused streams do not close the connection")
+    func manyRefusedStreams() async throws {
         try await withAPNs(
             configure: { $0.connections = 1 },
             answering: { request in
@@ -136,7 +142,8 @@ import Testing
         }
     }
 
-    @Test func resetStream() async throws {
+    @Test("A reset stream is reported as busy, and is not retried")
+    func resetStream() async throws {
         try await withAPNs(answering: { request in
             [request.path.hasSuffix("00") ? .reset(.internalError) : .accept]
         }) { fixture in
@@ -149,7 +156,8 @@ import Testing
         }
     }
 
-    @Test func requestTimeout() async throws {
+    @Test("A request without a response times out, and does not delay others")
+    func requestTimeout() async throws {
         try await withAPNs(
             configure: { $0.requestTimeout = .seconds(10) },
             answering: { request in
@@ -165,7 +173,8 @@ import Testing
         }
     }
 
-    @Test func unresponsiveConnection() async throws {
+    @Test("A connection that timed out is replaced")
+    func unresponsiveConnection() async throws {
         try await withAPNs(
             configure: { $0.requestTimeout = .seconds(10) },
             answering: { request in
@@ -179,7 +188,8 @@ import Testing
         }
     }
 
-    @Test func lostConnection() async throws {
+    @Test("A lost connection fails its request, and the next request opens another")
+    func lostConnection() async throws {
         try await withAPNs(answering: { request in
             request.number == 1 ? [.close] : [.accept]
         }) { fixture in
@@ -188,7 +198,8 @@ import Testing
         }
     }
 
-    @Test func connectionRefused() async throws {
+    @Test("A refused connection reports the provider as unreachable")
+    func connectionRefused() async throws {
         try await withAPNs(configure: { $0.productionURL = "https://127.0.0.1:1" }) { fixture in
             let replies = await fixture.send(times: 100)
 
@@ -196,14 +207,16 @@ import Testing
         }
     }
 
-    @Test func untrustedAuthority() async throws {
+    @Test("A server with an untrusted certificate receives no request")
+    func untrustedAuthority() async throws {
         try await withAPNs(configure: { $0.trustedAuthorities = nil }) { fixture in
             #expect(await fixture.send() == PushReply(.providerBusy, reason: "Unreachable"))
             #expect(fixture.server.requests.isEmpty)
         }
     }
 
-    @Test func cancellation() async throws {
+    @Test("A cancelled send returns, and its connection stays usable")
+    func cancellation() async throws {
         try await withAPNs(answering: { _ in
             [.hold]
         }) { fixture in
@@ -212,7 +225,7 @@ import Testing
             task.cancel()
 
             #expect(await task.value == PushReply(.providerBusy, reason: "Cancelled"))
-            // The connection is not the worse for it.
+            // The connection is still usable.
             fixture.server.answerHeld(200)
             fixture.server.setScript { _ in [.accept] }
             #expect(await fixture.send().outcome == .accepted)
@@ -220,7 +233,8 @@ import Testing
         }
     }
 
-    @Test func shutdown() async throws {
+    @Test("A shutdown waits for requests in flight, and rejects new ones")
+    func shutdown() async throws {
         try await withAPNs(answering: { request in
             [request.number == 1 ? .hold : .accept]
         }) { fixture in

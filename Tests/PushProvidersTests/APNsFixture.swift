@@ -1,7 +1,7 @@
 import Foundation
 import PushProviders
 
-/// Apple as a script has it, and a client of it.
+/// A scripted APNs server with a client.
 struct APNsFixture: Sendable {
     let server: HTTP2Server
     let client: APNsClient
@@ -14,7 +14,7 @@ struct APNsFixture: Sendable {
         await client.send(message, to: .apns(token: token, environment: .production))
     }
 
-    /// Sends to so many devices at once; the replies in their order.
+    /// Sends to `count` devices concurrently, and returns the replies in order.
     func send(times count: Int, _ message: PushMessage = .greeting) async -> [PushReply] {
         await withTaskGroup(of: (Int, PushReply).self) { group in
             for number in 0..<count {
@@ -50,7 +50,7 @@ extension HTTP2Server.Action {
     }
 }
 
-/// Runs `body` with a client of a server that plays `script`.
+/// Runs `body` with a client of a server that follows `script`.
 func withAPNs<Value>(
     settings: [HTTP2Server.Setting] = [.streams(1_000)],
     configure: (inout APNsClient.Configuration) -> Void = { _ in },
@@ -62,7 +62,7 @@ func withAPNs<Value>(
         configuration.productionURL = "https://localhost:\(port)"
         configuration.sandboxURL = "https://127.0.0.1:\(port)"
         configuration.trustedAuthorities = TestAuthority.certificate
-        // More than any pause of a busy machine.
+        // Longer than any pause of a busy machine.
         (configuration.connectTimeout, configuration.requestTimeout) = (.seconds(30), .seconds(60))
         configure(&configuration)
         let clock = TestClock()

@@ -2,9 +2,9 @@ import Foundation
 import PushProviders
 import Testing
 
-/// What Apple is asked.
-@Suite struct APNsRequestTests {
-    @Test func requestFormat() async throws {
+@Suite("APNs requests") struct APNsRequestTests {
+    @Test("The headers and the payload have every field of the message")
+    func requestFormat() async throws {
         var message = PushMessage.greeting
         message.badge = 3
         message.sound = "chord"
@@ -41,7 +41,8 @@ import Testing
         }
     }
 
-    @Test func providerToken() async throws {
+    @Test("The provider token is valid for PyJWT, with its key ID, issuer and time")
+    func providerToken() async throws {
         try await withAPNs { fixture in
             _ = await fixture.send()
 
@@ -53,13 +54,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (PushMessage.Kind.alert, PushMessage.Priority.high, "alert", "10", "org.example.app"),
-        (.alert, .normal, "alert", "5", "org.example.app"), (.alert, .low, "alert", "1", "org.example.app"),
-        (.background, .high, "background", "5", "org.example.app"),
-        (.background, .low, "background", "5", "org.example.app"),
-        (.voip, .low, "voip", "10", "org.example.app.voip"),
-    ])
+    @Test(
+        "Kind and priority determine the push type, priority and topic",
+        arguments: [
+            (PushMessage.Kind.alert, PushMessage.Priority.high, "alert", "10", "org.example.app"),
+            (.alert, .normal, "alert", "5", "org.example.app"), (.alert, .low, "alert", "1", "org.example.app"),
+            (.background, .high, "background", "5", "org.example.app"),
+            (.background, .low, "background", "5", "org.example.app"),
+            (.voip, .low, "voip", "10", "org.example.app.voip"),
+        ]
+    )
     func kindAndPriority(
         kind: PushMessage.Kind,
         priority: PushMessage.Priority,
@@ -80,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func backgroundNotification() async throws {
+    @Test("A background notification has no text, sound or badge")
+    func backgroundNotification() async throws {
         var message = PushMessage.greeting
         (message.kind, message.sound, message.badge) = (.background, "chord", 1)
         try await withAPNs { [message] fixture in
@@ -91,7 +96,8 @@ import Testing
         }
     }
 
-    @Test func expired() async throws {
+    @Test("A message that has expired is sent with the expiration 0")
+    func expired() async throws {
         var message = PushMessage.greeting
         message.expires = Date(timeIntervalSince1970: 1_700_000_000)
         try await withAPNs { [message] fixture in
@@ -101,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func longCollapseKey() async throws {
+    @Test("A long collapse key becomes the same short one each time")
+    func longCollapseKey() async throws {
         var message = PushMessage.greeting
         message.collapseKey = String(repeating: "käse", count: 20)
         try await withAPNs { [message] fixture in
@@ -114,7 +121,8 @@ import Testing
         }
     }
 
-    @Test func sandboxHost() async throws {
+    @Test("A sandbox token is sent to the sandbox URL")
+    func sandboxHost() async throws {
         try await withAPNs { fixture in
             let reply = await fixture.client.send(.greeting, to: .apns(token: "ab12", environment: .sandbox))
 
@@ -123,7 +131,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "xyz", "a1/../b2", "a1 b2", String(repeating: "a", count: 201)])
+    @Test(
+        "A malformed token is rejected without a request",
+        arguments: ["", "xyz", "a1/../b2", "a1 b2", String(repeating: "a", count: 201)]
+    )
     func malformedToken(token: String) async throws {
         try await withAPNs { fixture in
             let reply = await fixture.send(to: token)
@@ -133,7 +144,8 @@ import Testing
         }
     }
 
-    @Test func reservedNames() async throws {
+    @Test("A reserved key or another provider's target is rejected without a request")
+    func reservedNames() async throws {
         var message = PushMessage.greeting
         message.data = ["aps": .string("mine")]
         try await withAPNs { [message] fixture in

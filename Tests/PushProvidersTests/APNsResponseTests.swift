@@ -2,24 +2,26 @@ import Foundation
 import PushProviders
 import Testing
 
-/// What Apple answers.
-@Suite struct APNsResponseTests {
-    @Test(arguments: [
-        (400, "BadDeviceToken", PushOutcome.wrongEnvironment), (400, "DeviceTokenNotForTopic", .wrongApp),
-        (400, "BadTopic", .refused), (400, "TopicDisallowed", .refused), (400, "MissingTopic", .refused),
-        (400, "InvalidPushType", .refused), (400, "BadPriority", .refused), (400, "BadExpirationDate", .refused),
-        (400, "BadCollapseId", .refused), (400, "BadMessageId", .refused), (400, "DuplicateHeaders", .refused),
-        (400, "MissingDeviceToken", .refused), (400, "PayloadEmpty", .refused), (400, "IdleTimeout", .providerBusy),
-        (400, "SomethingNew", .refused), (403, "InvalidProviderToken", .misconfigured),
-        (403, "MissingProviderToken", .misconfigured), (403, "UnrelatedKeyIdInToken", .misconfigured),
-        (403, "BadEnvironmentKeyIdInToken", .misconfigured), (403, "BadEnvironmentKeyInToken", .misconfigured),
-        (403, "BadCertificate", .misconfigured), (403, "BadCertificateEnvironment", .misconfigured),
-        (403, "Forbidden", .misconfigured), (403, "ExpiredProviderToken", .misconfigured),
-        (404, "BadPath", .refused), (405, "MethodNotAllowed", .refused), (413, "PayloadTooLarge", .tooLarge),
-        (429, "TooManyRequests", .targetBusy), (429, "TooManyProviderTokenUpdates", .providerBusy),
-        (500, "InternalServerError", .providerBusy), (503, "ServiceUnavailable", .providerBusy),
-        (503, "Shutdown", .providerBusy), (502, "SomethingNew", .providerBusy),
-    ])
+@Suite("APNs responses") struct APNsResponseTests {
+    @Test(
+        "Each reason has its outcome, and only two reasons are retried at once",
+        arguments: [
+            (400, "BadDeviceToken", PushOutcome.wrongEnvironment), (400, "DeviceTokenNotForTopic", .wrongApp),
+            (400, "BadTopic", .refused), (400, "TopicDisallowed", .refused), (400, "MissingTopic", .refused),
+            (400, "InvalidPushType", .refused), (400, "BadPriority", .refused), (400, "BadExpirationDate", .refused),
+            (400, "BadCollapseId", .refused), (400, "BadMessageId", .refused), (400, "DuplicateHeaders", .refused),
+            (400, "MissingDeviceToken", .refused), (400, "PayloadEmpty", .refused), (400, "IdleTimeout", .providerBusy),
+            (400, "SomethingNew", .refused), (403, "InvalidProviderToken", .misconfigured),
+            (403, "MissingProviderToken", .misconfigured), (403, "UnrelatedKeyIdInToken", .misconfigured),
+            (403, "BadEnvironmentKeyIdInToken", .misconfigured), (403, "BadEnvironmentKeyInToken", .misconfigured),
+            (403, "BadCertificate", .misconfigured), (403, "BadCertificateEnvironment", .misconfigured),
+            (403, "Forbidden", .misconfigured), (403, "ExpiredProviderToken", .misconfigured),
+            (404, "BadPath", .refused), (405, "MethodNotAllowed", .refused), (413, "PayloadTooLarge", .tooLarge),
+            (429, "TooManyRequests", .targetBusy), (429, "TooManyProviderTokenUpdates", .providerBusy),
+            (500, "InternalServerError", .providerBusy), (503, "ServiceUnavailable", .providerBusy),
+            (503, "Shutdown", .providerBusy), (502, "SomethingNew", .providerBusy),
+        ]
+    )
     func outcomes(status: Int, reason: String, outcome: PushOutcome) async throws {
         try await withAPNs(answering: { _ in
             [.refuse(status, reason)]
@@ -29,13 +31,13 @@ import Testing
             #expect(reply.outcome == outcome)
             #expect(reply.status == status)
             #expect(reply.reason == reason)
-            // Nothing but an old token and an idle connection is worth a second try at once.
+            // Only an expired token and an idle connection are retried at once.
             let tries = ["ExpiredProviderToken", "IdleTimeout"].contains(reason) ? 2 : 1
             #expect(fixture.server.requests.count == tries)
         }
     }
 
-    @Test(arguments: ["Unregistered", "ExpiredToken"])
+    @Test("An unregistered device has the time that APNs reports", arguments: ["Unregistered", "ExpiredToken"])
     func unregisteredTimestamp(reason: String) async throws {
         try await withAPNs(answering: { _ in
             [.refuse(410, reason, timestamp: 1_700_000_000_123)]
@@ -46,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func foreignResponse() async throws {
+    @Test("A response without a reason has the outcome of its status")
+    func foreignResponse() async throws {
         try await withAPNs(answering: { request in
             [request.number == 1 ? .answer(502, body: "<html>") : .answer(302, [("location", "https://a.example/")])]
         }) { fixture in
@@ -55,10 +58,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("120", Duration.seconds(120)), ("Fri, 15 Jan 2027 08:01:00 GMT", .seconds(60)), ("0", .zero),
-        ("-5", .zero), ("99999999999", .seconds(86_400)),
-    ])
+    @Test(
+        "Retry-After is read as seconds or as a date, up to a day",
+        arguments: [
+            ("120", Duration.seconds(120)), ("Fri, 15 Jan 2027 08:01:00 GMT", .seconds(60)), ("0", .zero),
+            ("-5", .zero), ("99999999999", .seconds(86_400)),
+        ]
+    )
     func retryAfter(header: String, wait: Duration) async throws {
         try await withAPNs(answering: { _ in
             [.answer(503, [("retry-after", header)])]
@@ -67,7 +73,8 @@ import Testing
         }
     }
 
-    @Test func bodyLimit() async throws {
+    @Test("A response body that is too large is ignored, and its connection stays open")
+    func bodyLimit() async throws {
         let body = "{\"reason\":\"\(String(repeating: "x", count: 60_000))\"}"
         try await withAPNs(answering: { request in
             request.number == 1 ? [.answer(400, body: body)] : [.accept]

@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The access token by which Google knows the sender.
-@Suite struct AccessTokenTests {
-    @Test func fetchedOnce() async throws {
+@Suite("FCM access tokens") struct AccessTokenTests {
+    @Test("Concurrent sends fetch one access token")
+    func fetchedOnce() async throws {
         try await withFCM { fixture in
             let replies = await fixture.send(times: 100)
 
@@ -15,14 +15,15 @@ import Testing
         }
     }
 
-    @Test func renewal() async throws {
+    @Test("An access token is renewed once, six minutes before it expires")
+    func renewal() async throws {
         try await withFCM { fixture in
             _ = await fixture.send()
             fixture.clock.advance(minutes: 53)
             _ = await fixture.send()
             #expect(fixture.assertions.count == 1)
 
-            // Six minutes before its end.
+            // Six minutes before the token expires.
             fixture.clock.advance(minutes: 1)
             _ = await fixture.send(times: 20)
             try await eventually { fixture.assertions.count == 2 }
@@ -34,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func expired() async throws {
+    @Test("An expired access token is not used")
+    func expired() async throws {
         try await withFCM { fixture in
             _ = await fixture.send()
             fixture.clock.advance(minutes: 61)
@@ -45,7 +47,8 @@ import Testing
         }
     }
 
-    @Test func refused() async throws {
+    @Test("A rejected access token is replaced once, and the sends are retried")
+    func refused() async throws {
         try await withFCM(answering: { request in
             request.fields["authorization"] == "Bearer access-1"
                 ? .init(status: 401, body: .problem("UNAUTHENTICATED")) : .init(status: 200, body: "{}")
@@ -57,12 +60,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (400, #"{"error":"invalid_grant"}"#, PushOutcome.misconfigured, "AccessToken: invalid_grant"),
-        (401, #"{"error":"unauthorized_client"}"#, .misconfigured, "AccessToken: unauthorized_client"),
-        (200, "{}", .misconfigured, "AccessToken: no token"), (503, "", .providerBusy, "AccessToken: no token"),
-        (429, "", .providerBusy, "AccessToken: no token"),
-    ])
+    @Test(
+        "A failed token request determines the outcome, and nothing is sent",
+        arguments: [
+            (400, #"{"error":"invalid_grant"}"#, PushOutcome.misconfigured, "AccessToken: invalid_grant"),
+            (401, #"{"error":"unauthorized_client"}"#, .misconfigured, "AccessToken: unauthorized_client"),
+            (200, "{}", .misconfigured, "AccessToken: no token"), (503, "", .providerBusy, "AccessToken: no token"),
+            (429, "", .providerBusy, "AccessToken: no token"),
+        ]
+    )
     func noToken(status: Int, body: String, outcome: PushOutcome, reason: String) async throws {
         try await withFCM(token: { _ in .init(status: status, body: body) }) { fixture in
             #expect(await fixture.send() == PushReply(outcome, status: status, reason: reason))
@@ -70,7 +76,8 @@ import Testing
         }
     }
 
-    @Test func failureIsCached() async throws {
+    @Test("A failed token request is not repeated within a second")
+    func failure() async throws {
         let isWorking = Mutex(false)
         try await withFCM(token: { _ in
             isWorking.withLock { $0 } ? .init(status: 200, body: .grant("new")) : .init(status: 503)
@@ -86,7 +93,8 @@ import Testing
         }
     }
 
-    @Test func invalidAccount() throws {
+    @Test("An invalid service account is rejected without its key in the error")
+    func invalidAccount() throws {
         for (account, word) in [
             ("", "must be JSON"), ("{}", "must be JSON"),
             (#"{"project_id":"a","client_email":"b","private_key":"secret"}"#, "must be an RSA key"),

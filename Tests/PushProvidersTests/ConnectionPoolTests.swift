@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushProviders
 
-/// What cannot be seen through a client: connections that nobody uses, and bounds that take long to reach.
-@Suite struct ConnectionPoolTests {
+/// Behaviour that no client shows: idle connections, and limits that take long to reach.
+@Suite("Connection pool") struct ConnectionPoolTests {
     private func withPool(
         _ change: (inout PoolSettings) -> Void = { _ in },
         answering script: @escaping HTTP2Server.Script = { _ in [.answer(200)] },
@@ -32,7 +32,8 @@ import Testing
         return try? await pool.send(request).get().status
     }
 
-    @Test func pingTimeout() async throws {
+    @Test("A connection that does not answer pings is closed")
+    func pingTimeout() async throws {
         try await withPool {
             $0.requestTimeout = .seconds(8)
             $0.pingInterval = .milliseconds(100)
@@ -45,20 +46,22 @@ import Testing
         }
     }
 
-    @Test func pings() async throws {
+    @Test("A connection that answers pings stays open")
+    func pings() async throws {
         try await withPool {
             $0.requestTimeout = .seconds(8)
             $0.pingInterval = .milliseconds(100)
         } _: { pool, server in
             #expect(await sendRequest(pool) == 200)
-            // Longer than an unanswered ping is waited for.
+            // Longer than the timeout of a ping.
             try await Task.sleep(for: .seconds(10))
             #expect(await sendRequest(pool) == 200)
             #expect(server.connections == 1)
         }
     }
 
-    @Test func idleTimeout() async throws {
+    @Test("An idle connection is closed, and the next request opens another")
+    func idleTimeout() async throws {
         try await withPool {
             $0.idleTimeout = .milliseconds(50)
         } _: { pool, server in
@@ -69,8 +72,9 @@ import Testing
         }
     }
 
-    @Test func lateConnection() async throws {
-        // So far apart that a busy machine does not turn them round; TLS waits five seconds for a last word.
+    @Test("A connection that opens after its timeout is closed")
+    func lateConnection() async throws {
+        // The times are so far apart that a busy machine keeps their order. TLS waits five seconds for a close.
         try await SlowServer.run(after: .seconds(4)) { server, port in
             var settings = PoolSettings()
             settings.connectTimeout = .seconds(1)
@@ -79,16 +83,17 @@ import Testing
             let pool = ConnectionPool(origin: origin, connector: connector, settings: settings)
 
             #expect(await sendRequest(pool) == nil)
-            // It takes what came late, and leaves.
+            // The client accepts the late connection and closes it.
             try await eventually { server.closedByClient == 1 }
 
             #expect(pool.isUnused)
-            // The end waits for connections that are counted.
+            // A shutdown waits for the connections that the pool counts.
             if pool.isUnused { await pool.shutdown() }
         }
     }
 
-    @Test func oldConnection503() async throws {
+    @Test("A 503 on an old connection retires it")
+    func oldConnection503() async throws {
         try await withPool {
             $0.retiringStatuses = [503]
             $0.retiringAge = .nanoseconds(0)
@@ -101,7 +106,8 @@ import Testing
         }
     }
 
-    @Test func newConnection503() async throws {
+    @Test("A 503 on a new connection does not retire it")
+    func newConnection503() async throws {
         try await withPool {
             $0.retiringStatuses = [503]
         } answering: { request in
@@ -113,7 +119,8 @@ import Testing
         }
     }
 
-    @Test func waitingLimits() async throws {
+    @Test("Requests over the waiting limit fail without being sent")
+    func waitingLimits() async throws {
         try await withPool {
             ($0.connections, $0.streams, $0.waiting) = (1, 2, 3)
             $0.requestTimeout = .seconds(6)
@@ -137,7 +144,8 @@ import Testing
         }
     }
 
-    @Test func addressParsing() {
+    @Test("HTTP addresses are parsed, and malformed ones are rejected")
+    func addressParsing() {
         #expect(HTTPAddress("https://Push.Example.org:443/a?b=c")?.origin.description == "https://push.example.org")
         #expect(HTTPAddress("https://push.example.org/a%2Fb?c=%20")?.path == "/a%2Fb?c=%20")
         #expect(HTTPAddress("http://[::1]:8080")?.origin == Origin(isSecure: false, host: "::1", port: 8_080))

@@ -2,7 +2,7 @@ import Foundation
 import PushProviders
 import Testing
 
-/// Google as a script has it, and a client of it.
+/// A scripted FCM server with a client.
 struct FCMFixture: Sendable {
     let server: HTTP1Server
     let client: FCMClient
@@ -23,7 +23,7 @@ struct FCMFixture: Sendable {
     }
 }
 
-/// Runs `body` with a client of a server that hands out tokens and answers notifications by `script`.
+/// Runs `body` with a client of a server that issues tokens and responds to notifications by `script`.
 func withFCM(
     token: @escaping HTTP1Server.Script = { .init(status: 200, body: .grant("access-\($0.number)")) },
     answering script: @escaping HTTP1Server.Script = { _ in
@@ -44,7 +44,7 @@ func withFCM(
         var configuration = FCMClient.Configuration()
         configuration.url = "http://127.0.0.1:\(port)/fcm"
         configuration.tokenURL = "http://127.0.0.1:\(port)/token"
-        // More than any pause of a busy machine.
+        // Longer than any pause of a busy machine.
         (configuration.connectTimeout, configuration.requestTimeout) = (.seconds(30), .seconds(60))
         let clock = TestClock()
         let client = try FCMClient(serviceAccount: json, configuration: configuration, now: { clock.now })
@@ -63,7 +63,7 @@ extension String {
         #"{"access_token":"\#(token)","expires_in":\#(seconds),"token_type":"Bearer"}"#
     }
 
-    /// An error as Google's services write it.
+    /// Returns an error in the format of Google's services.
     static func problem(_ status: String, code: String? = nil, message: String = "no", details: String = "") -> String {
         let type = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
         let own = code.map { #"{"@type":"\#(type)","errorCode":"\#($0)"}"# }

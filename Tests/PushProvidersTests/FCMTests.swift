@@ -2,9 +2,9 @@ import Foundation
 import PushProviders
 import Testing
 
-/// What Google is asked, and what its answers come to.
-@Suite struct FCMTests {
-    @Test func requestFormat() async throws {
+@Suite("FCM") struct FCMTests {
+    @Test("The request has every field of the message")
+    func requestFormat() async throws {
         var message = PushMessage.greeting
         (message.badge, message.sound, message.collapseKey) = (3, "chord", "chat-7")
         message.imageURL = "https://example.org/a.png"
@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    @Test func backgroundMessage() async throws {
+    @Test("A background message has no text, sound or badge")
+    func backgroundMessage() async throws {
         var message = PushMessage.greeting
         (message.kind, message.sound, message.badge) = (.background, "chord", 1)
         message.data = ["id": .string("mine")]
@@ -89,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func assertion() async throws {
+    @Test("The token request has an assertion that PyJWT accepts")
+    func assertion() async throws {
         try await withFCM { fixture in
             _ = await fixture.send()
 
@@ -118,6 +120,7 @@ import Testing
     private static let badField = #"{"fieldViolations":[{"field":"message.token","description":"no"}]}"#
 
     @Test(
+        "Each error has its outcome, and only a rejected access token is retried",
         arguments: [
             (
                 404, String.problem("NOT_FOUND", code: "UNREGISTERED"), PushOutcome.unregistered(since: nil),
@@ -157,12 +160,13 @@ import Testing
             #expect(reply.status == status)
             #expect(reply.reason == reason)
             #expect(reply.retryAfter == (status == 429 ? .seconds(60) : nil))
-            // Only a token that is refused is worth another one.
+            // Only a rejected access token is replaced and retried.
             #expect(fixture.sent.count == (reason == "UNAUTHENTICATED" ? 2 : 1))
         }
     }
 
-    @Test func retryAfter() async throws {
+    @Test("The Retry-After header is reported")
+    func retryAfter() async throws {
         try await withFCM(answering: { _ in
             .init(status: 503, fields: ["retry-after": "7"])
         }) { fixture in
@@ -170,7 +174,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["from", "message_type", "google.x", "gcm.x"])
+    @Test(
+        "A message with a reserved key is rejected without a request",
+        arguments: ["from", "message_type", "google.x", "gcm.x"]
+    )
     func reservedNames(name: String) async throws {
         var message = PushMessage.greeting
         message.data = [name: .string("mine")]
@@ -180,7 +187,8 @@ import Testing
         }
     }
 
-    @Test func longText() async throws {
+    @Test("A long text is cut to the limit, and data over the limit is rejected")
+    func longText() async throws {
         var long = PushMessage.greeting
         long.body = String(repeating: "界", count: 5_000)
         var heavy = PushMessage.greeting

@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushProviders
 
-/// Which hosts a subscription may have push connect to.
-@Suite("Guarded push services") struct GuardedPushTests {
+/// The hosts that push connects to for a subscription.
+@Suite("Address guard of push") struct GuardedPushTests {
     private static func configuration(_ configuration: inout WebPushClient.Configuration, port: Int) {
         configuration.addresses = AddressGuard()
     }
@@ -26,11 +26,11 @@ import Testing
         }
     }
 
-    @Test("A name is judged by the address that its connection goes to")
+    @Test("A host name is checked by the address that its connection uses")
     func name() async throws {
         let configure: (inout WebPushClient.Configuration, Int) -> Void = { configuration, _ in
             configuration.addresses = AddressGuard(resolve: { host, port in
-                // Public when the device was registered, say.
+                // The name may have had a public address when the device was registered.
                 guard host == "push.example.org" else { return [] }
                 return ["127.0.0.1", "::1"].compactMap { try? SocketAddress(ipAddress: $0, port: port) }
             })
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Nothing is sent to a port of the machine's own services")
+    @Test("Nothing is sent to a port of system services")
     func ports() async throws {
         try await withWebPush(configure: Self.configuration) { fixture in
             for port in [22, 80, 0, 65_536] {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A name that is unknown is not the subscription's fault")
+    @Test("An unknown host name reports the provider as unreachable")
     func unknownName() async throws {
         try await withWebPush(configure: Self.configuration) { fixture in
             let reply = await fixture.send(to: "https://nobody.invalid/a")

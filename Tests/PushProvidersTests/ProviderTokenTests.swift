@@ -2,13 +2,13 @@ import Foundation
 import PushProviders
 import Testing
 
-/// The token by which Apple knows the provider.
-@Suite struct ProviderTokenTests {
+@Suite("APNs provider tokens") struct ProviderTokenTests {
     private func tokens(_ fixture: APNsFixture) -> [String] {
         fixture.server.requests.compactMap { $0.fields["authorization"] }
     }
 
-    @Test func renewal() async throws {
+    @Test("A provider token is renewed after 45 minutes")
+    func renewal() async throws {
         try await withAPNs { fixture in
             _ = await fixture.send(times: 50)
             #expect(Set(tokens(fixture)).count == 1)
@@ -24,7 +24,8 @@ import Testing
         }
     }
 
-    @Test func expired() async throws {
+    @Test("An expired provider token is replaced once, and the sends are retried")
+    func expired() async throws {
         try await withAPNs { fixture in
             _ = await fixture.send()
             let old = tokens(fixture)[0]
@@ -38,13 +39,14 @@ import Testing
         }
     }
 
-    @Test func wrongClock() async throws {
+    @Test("A new token that APNs calls expired is not replaced for 20 minutes")
+    func wrongClock() async throws {
         try await withAPNs(answering: { _ in
             [.refuse(403, "ExpiredProviderToken")]
         }) { fixture in
             #expect(await fixture.send().outcome == .misconfigured)
             #expect(await fixture.send().outcome == .misconfigured)
-            // The second notification made no third token: Apple would complain of that as well.
+            // The second notification made no third token, because APNs also limits token updates.
             #expect(Set(tokens(fixture)).count == 2)
 
             fixture.clock.advance(minutes: 20)
@@ -53,7 +55,8 @@ import Testing
         }
     }
 
-    @Test func tooManyUpdates() async throws {
+    @Test("Too many token updates are reported as busy, and the token is kept")
+    func tooManyUpdates() async throws {
         try await withAPNs(answering: { request in
             [request.number == 1 ? .refuse(429, "TooManyProviderTokenUpdates") : .accept]
         }) { fixture in
@@ -67,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func clockMovedBack() async throws {
+    @Test("A clock that is set back causes a new token")
+    func clockMovedBack() async throws {
         try await withAPNs { fixture in
             _ = await fixture.send()
             fixture.clock.advance(minutes: -10)
@@ -77,7 +81,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "not a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
+    @Test(
+        "A key that is not P-256 in PEM is rejected",
+        arguments: ["", "not a key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"]
+    )
     func invalidKey(key: String) throws {
         var credentials = APNsClient.Credentials.test
         credentials.key = key
@@ -85,7 +92,10 @@ import Testing
         #expect(error?.description == "the APNs key must be a P-256 private key in PEM")
     }
 
-    @Test(arguments: ["http://localhost", "https://localhost/3", "localhost", "https://user@localhost"])
+    @Test(
+        "A URL that is not an HTTPS origin is rejected",
+        arguments: ["http://localhost", "https://localhost/3", "localhost", "https://user@localhost"]
+    )
     func invalidAddress(url: String) throws {
         var configuration = APNsClient.Configuration()
         configuration.sandboxURL = url

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Other people's libraries, asked for their judgement (scripts/push-oracle.py).
+/// Python libraries as reference implementations (scripts/push-oracle.py).
 enum PythonReference {
     private struct TokenContents: Decodable {
         var header: [String: String]
@@ -12,7 +12,7 @@ enum PythonReference {
         var output: String
     }
 
-    /// What a token says whose signature PyJWT finds good.
+    /// Returns the header and claims of a token that PyJWT verifies.
     static func token(
         _ token: some StringProtocol,
         key: String,
@@ -21,11 +21,11 @@ enum PythonReference {
     ) async throws -> (header: [String: String], claims: [String: ClaimValue]) {
         var request = ["token": String(token), "key": key, "algorithm": algorithm]
         request["audience"] = audience
-        let answer = try JSONDecoder().decode(TokenContents.self, from: try await runScript(request))
-        return (answer.header, answer.claims)
+        let contents = try JSONDecoder().decode(TokenContents.self, from: try await runScript(request))
+        return (contents.header, contents.claims)
     }
 
-    /// What http-ece makes of a body, as the browser that has these keys.
+    /// Returns the text that http-ece decrypts with a browser's keys.
     static func text(of body: [UInt8], privateKey: String, auth: String) async throws -> String {
         let request = ["body": Data(body).base64EncodedString(), "privateKey": privateKey, "auth": auth]
         let standard = request.mapValues { $0.replacing("+", with: "-").replacing("/", with: "_") }
@@ -44,7 +44,7 @@ enum PythonReference {
         let (into, out, problems) = (Pipe(), Pipe(), Pipe())
         (process.standardInput, process.standardOutput, process.standardError) = (into, out, problems)
         return try await withCheckedThrowingContinuation { continuation in
-            // Waiting for the end of what it says must not take a thread of the tests.
+            // Reading the output blocks, and must not block a thread of the tests.
             let thread = Thread {
                 do {
                     try process.run()
@@ -66,7 +66,7 @@ enum PythonReference {
     }
 }
 
-/// A claim of a token: those there are, are strings and numbers.
+/// A claim of a token: a string or a number.
 enum ClaimValue: Decodable, Equatable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
     case string(String)
     case number(Int)

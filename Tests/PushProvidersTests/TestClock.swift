@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A time that goes on only when it is told to.
+/// A clock that only the test advances.
 final class TestClock: Sendable {
     private let time: Mutex<Date>
 

@@ -3,9 +3,9 @@ import Testing
 
 @testable import PushProviders
 
-/// How texts are written and cut.
-@Suite struct TextTests {
-    @Test func jsonString() throws {
+@Suite("Text of notifications") struct TextTests {
+    @Test("A string is encoded as JSON of the predicted length")
+    func jsonString() throws {
         let text = "a\"b\\c\nd\te\u{0}\u{7f}é👩‍👩‍👧\u{2028}"
         var bytes: [UInt8] = []
         JSONStringEncoding.append(text, to: &bytes)
@@ -14,13 +14,16 @@ import Testing
         #expect(bytes.count == JSONStringEncoding.length(of: text) + 2)
     }
 
-    @Test(arguments: [
-        ("Hello, world", 1, "Hello, w…"), ("Hello, world", 12, ""), ("short", 0, "sh…"),
-        // A family is one character to a reader, an e with its accent as well.
-        ("ab👩‍👩‍👧", 1, "ab…"), ("abcde\u{301}f", 2, "abc…"), ("👩‍👩‍👧👩‍👩‍👧", 1, "👩‍👩‍👧…"),
-        ("a\n\n\n\n", 2, "a\n…"), ("🇫🇷🇩🇪🇮🇹", 1, "🇫🇷🇩🇪…"),
-    ])
-    func cutsBetweenCharacters(text: String, excess: Int, cut: String) {
+    @Test(
+        "Text is cut between characters",
+        arguments: [
+            ("Hello, world", 1, "Hello, w…"), ("Hello, world", 12, ""), ("short", 0, "sh…"),
+            // A family emoji is one character, and so is an e with its accent.
+            ("ab👩‍👩‍👧", 1, "ab…"), ("abcde\u{301}f", 2, "abc…"), ("👩‍👩‍👧👩‍👩‍👧", 1, "👩‍👩‍👧…"),
+            ("a\n\n\n\n", 2, "a\n…"), ("🇫🇷🇩🇪🇮🇹", 1, "🇫🇷🇩🇪…"),
+        ]
+    )
+    func truncation(text: String, excess: Int, cut: String) {
         #expect(TextTruncation.cut(text, by: excess) == cut)
         #expect(JSONStringEncoding.length(of: cut) <= max(0, JSONStringEncoding.length(of: text) - excess))
     }
@@ -35,7 +38,7 @@ import Testing
         return try JSONDecoder().decode(Payload.self, from: Data(try #require(payload))).aps.alert
     }
 
-    @Test("Keys and arguments take the place of the text, unless the whole is too long")
+    @Test("Localization keys replace the text unless the payload becomes too large")
     func localized() throws {
         var message = PushMessage.greeting
         message.localizedTitle = PushMessage.Localization(key: "follow.title")
@@ -48,7 +51,7 @@ import Testing
         #expect(try self.alert(in: encoded(message))["body"] == message.body)
     }
 
-    @Test(arguments: ["x", "é", "👩‍👩‍👧", "\"", "\n", "\u{1}", "界"])
+    @Test("A long body is cut no more than necessary", arguments: ["x", "é", "👩‍👩‍👧", "\"", "\n", "\u{1}", "界"])
     func longText(character: Character) throws {
         var message = PushMessage.greeting
         message.body = String(repeating: character, count: 5_000)
@@ -61,7 +64,8 @@ import Testing
         #expect(body.last == "…")
     }
 
-    @Test func fittingText() throws {
+    @Test("A payload of exactly 4,096 bytes is not cut")
+    func fittingText() throws {
         var message = PushMessage.greeting
         let around = try #require(encoded(message)).count - "See you at nine".utf8.count
         message.body = String(repeating: "x", count: 4_096 - around)
@@ -70,7 +74,8 @@ import Testing
         #expect(try alert(in: encoded(message))["body"] == message.body)
     }
 
-    @Test func cutsBodyThenTitle() throws {
+    @Test("The body is cut before the title, and data is kept whole")
+    func truncationOrder() throws {
         var message = PushMessage.greeting
         message.title = String(repeating: "t", count: 3_000)
         message.body = String(repeating: "b", count: 3_000)
@@ -84,7 +89,8 @@ import Testing
         #expect(String(decoding: payload, as: UTF8.self).contains(String(repeating: "d", count: 2_000)))
     }
 
-    @Test func longData() {
+    @Test("Data over the limit of the push type is rejected")
+    func longData() {
         var message = PushMessage.greeting
         message.data = ["mine": .string(String(repeating: "d", count: 4_090))]
         #expect(encoded(message) == nil)
@@ -94,7 +100,8 @@ import Testing
         #expect(encoded(message) == nil)
     }
 
-    @Test func members() throws {
+    @Test("The members of a JSON object keep their text")
+    func members() throws {
         let object =
             #" { "a" : 12345678901234567890 , "b":{"c":[1, "}"]},"d\u0065":"x\"y" , "f":null,"g":-1.50e3,"h":[] } "#
         let members = try EncodedJSON.members(of: Data(object.utf8))
@@ -109,7 +116,8 @@ import Testing
         #expect(throws: (any Error).self) { try EncodedJSON.members(of: Data(#"{"a":}"#.utf8)) }
     }
 
-    @Test func invalidJSON() throws {
+    @Test("Only one well-formed JSON value is accepted")
+    func invalidJSON() throws {
         #expect(EncodedJSON("{\"a\": [1, true]}")?.text == "{\"a\": [1, true]}")
         #expect(EncodedJSON("\"x\"") == .string("x"))
         #expect(try EncodedJSON(["b": 1, "a": 2]).text == #"{"a":2,"b":1}"#)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushProviders
 
-/// RFC 8291.
-@Suite struct WebPushEncryptionTests {
+/// Message encryption by RFC 8291.
+@Suite("Web Push encryption") struct WebPushEncryptionTests {
     private func bytes(_ text: String) throws -> [UInt8] { Array(try #require(Base64URL.decode(text))) }
 
-    /// Appendix A.
-    @Test func rfcExample() throws {
+    @Test("The example of RFC 8291, appendix A, is encrypted to the same bytes")
+    func rfcExample() throws {
         let encryption = try #require(
             WebPushEncryption(
                 p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
@@ -32,7 +32,8 @@ import Testing
         #expect(Base64URL.encode(body) == expected)
     }
 
-    @Test func freshSaltAndKey() throws {
+    @Test("Each message has a new salt and key")
+    func freshSaltAndKey() throws {
         let browser = Browser()
         guard case .web(_, let point, let auth) = browser.target("https://a.example/") else { return }
         let encryption = try #require(WebPushEncryption(p256dh: point, auth: auth))
@@ -42,21 +43,25 @@ import Testing
         #expect(Set(bodies.map { $0[21..<86] }).count == 20)
     }
 
-    @Test(arguments: [
-        ("", "BTBZMqHH6r4Tts7J_aSIgg"), ("BCVxsr7N", "BTBZMqHH6r4Tts7J_aSIgg"),
-        // A point that is not on the curve.
-        (
-            "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw8",
-            "BTBZMqHH6r4Tts7J_aSIgg"
-        ),
-        ("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "BTBZMqHH"),
-        ("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "not base64!"),
-    ])
+    @Test(
+        "Malformed keys are rejected",
+        arguments: [
+            ("", "BTBZMqHH6r4Tts7J_aSIgg"), ("BCVxsr7N", "BTBZMqHH6r4Tts7J_aSIgg"),
+            // A point that is not on the curve.
+            (
+                "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw8",
+                "BTBZMqHH6r4Tts7J_aSIgg"
+            ),
+            ("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "BTBZMqHH"),
+            ("BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "not base64!"),
+        ]
+    )
     func invalidKeys(p256dh: String, auth: String) {
         #expect(WebPushEncryption(p256dh: p256dh, auth: auth) == nil)
     }
 
-    @Test func base64Alphabets() throws {
+    @Test("Keys in padded base64 with `+` and `/` are accepted")
+    func base64Alphabets() throws {
         let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
         let padded = point.replacing("-", with: "+").replacing("_", with: "/") + "="
         #expect(WebPushEncryption(p256dh: padded, auth: "BTBZMqHH6r4Tts7J/aSIgg==") != nil)

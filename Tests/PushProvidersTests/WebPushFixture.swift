@@ -4,7 +4,7 @@ import NetworkGuard
 
 @testable import PushProviders
 
-/// A browser's push service as a script has it, a client, and a browser's subscription there.
+/// A scripted push service with a client and a browser's subscription.
 struct WebPushFixture: Sendable {
     let server: HTTP1Server
     let client: WebPushClient
@@ -31,7 +31,7 @@ struct Browser: Sendable {
     }
 }
 
-/// Runs `body` with a client that may connect to the server, which plays `script`.
+/// Runs `body` with a client that may connect to the server, which follows `script`.
 func withWebPush(
     isSecure: Bool = false,
     configure: (inout WebPushClient.Configuration, _ port: Int) -> Void = { configuration, port in
@@ -43,7 +43,7 @@ func withWebPush(
     try await HTTP1Server.run(isSecure: isSecure, script) { server, port in
         var configuration = WebPushClient.Configuration()
         configuration.trustedAuthorities = TestAuthority.certificate
-        // More than any pause of a busy machine.
+        // Longer than any pause of a busy machine.
         (configuration.connectTimeout, configuration.requestTimeout) = (.seconds(30), .seconds(60))
         configure(&configuration, port)
         let clock = TestClock()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushProviders
 
-/// What a browser's push service is asked, and what its answers come to.
-@Suite struct WebPushTests {
-    @Test func requestFormat() async throws {
+@Suite("Web Push") struct WebPushTests {
+    @Test("The request has the headers of Web Push and a body that http-ece decrypts")
+    func requestFormat() async throws {
         var message = PushMessage.greeting
         (message.badge, message.sound, message.collapseKey) = (3, "chord", "chat-7")
         message.imageURL = "https://example.org/a.png"
@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func vapidToken() async throws {
+    @Test("The VAPID token is valid for PyJWT, with its audience, subject and expiry")
+    func vapidToken() async throws {
         try await withWebPush { fixture in
             _ = await fixture.send()
 
@@ -61,7 +62,8 @@ import Testing
         }
     }
 
-    @Test func tokenPerOrigin() async throws {
+    @Test("Each origin has its own VAPID token, which is renewed")
+    func tokenPerOrigin() async throws {
         try await withWebPush { fixture in
             let hosts = ["127.0.0.1", "127.0.0.1", "localhost"]
             for host in hosts { _ = await fixture.send(to: "http://\(host):\(fixture.port)/push/1") }
@@ -76,6 +78,7 @@ import Testing
     }
 
     @Test(
+        "Each status has its outcome, and redirects are not followed",
         arguments: [
             (200, PushOutcome.accepted, nil), (201, .accepted, nil), (202, .accepted, nil),
             (404, .unregistered(since: nil), "SubscriptionGone"), (410, .unregistered(since: nil), "SubscriptionGone"),
@@ -94,12 +97,13 @@ import Testing
             #expect(reply.status == status)
             #expect(reply.reason == reason)
             #expect(reply.retryAfter == .seconds(9))
-            // A redirect would lead past the guard.
+            // A followed redirect would bypass the address guard.
             #expect(fixture.server.requests.count == 1)
         }
     }
 
-    @Test func overTLS() async throws {
+    @Test("Requests over TLS share one connection")
+    func overTLS() async throws {
         try await withWebPush(isSecure: true) { fixture in
             for _ in 0..<3 {
                 #expect(await fixture.send(to: "https://localhost:\(fixture.port)/a").outcome == .accepted)
@@ -108,7 +112,8 @@ import Testing
         }
     }
 
-    @Test func overHTTP2() async throws {
+    @Test("A message is sent over HTTP/2")
+    func overHTTP2() async throws {
         try await HTTP2Server.run { _ in
             [.answer(201)]
         } _: { server, port in
@@ -124,7 +129,8 @@ import Testing
         }
     }
 
-    @Test func longText() async throws {
+    @Test("A long text is cut to the limit, and data over the limit is rejected")
+    func longText() async throws {
         var long = PushMessage.greeting
         long.body = String(repeating: "é", count: 4_000)
         var heavy = PushMessage.greeting
@@ -139,7 +145,8 @@ import Testing
         }
     }
 
-    @Test func longCollapseKey() async throws {
+    @Test("A collapse key with a character outside base64url becomes a topic of 32 characters")
+    func collapseKey() async throws {
         var message = PushMessage.greeting
         message.collapseKey = "chat.7"
         try await withWebPush { [message] fixture in
@@ -151,7 +158,8 @@ import Testing
         }
     }
 
-    @Test func requestTimeout() async throws {
+    @Test("A request without a response times out, and does not delay others")
+    func requestTimeout() async throws {
         try await withWebPush(
             configure: { configuration, port in
                 configuration.addresses = AddressGuard(allowing: ["127.0.0.1:\(port)"])
@@ -169,7 +177,8 @@ import Testing
         }
     }
 
-    @Test func invalidCredentials() throws {
+    @Test("A malformed VAPID key or subject is rejected")
+    func invalidCredentials() throws {
         for bad in ["", "AAAA", "-----BEGIN PRIVATE KEY-----", String(repeating: "A", count: 43)] {
             #expect(throws: PushCredentialsError.self) { try VAPIDKey(bad) }
         }
@@ -179,7 +188,8 @@ import Testing
         #expect(try VAPIDKey(key.signing.pemRepresentation).publicKey == key.publicKey)
     }
 
-    @Test func serviceNames() {
+    @Test("A target has the name of its push service")
+    func serviceNames() {
         #expect(PushTarget.apns(token: "a", environment: .sandbox).service == "apns-sandbox")
         #expect(PushTarget.fcm(token: "a").service == "fcm")
         let target = PushTarget.web(endpoint: "https://Push.example.org/a/b", p256dh: "", auth: "")

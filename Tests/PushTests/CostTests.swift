@@ -1,7 +1,6 @@
 import TestSupport
 import Testing
 
-/// What bodies cost that are made to cost much.
 @Suite("Cost of requests") struct CostTests {
     @Test("Every route reads or refuses hostile JSON within 50 ms of processor time per 100 kB")
     func routes() async throws {

@@ -10,9 +10,9 @@ import Wire
 
 @testable import PushServer
 
-/// The way of a notification over a database of the test's own, a push service that is scripted, and a clock that is set.
+/// The notification pipeline over the test's own database, with a scripted provider and a clock that the test sets.
 ///
-/// Nothing goes on by itself: `run` lets everything happen that is due.
+/// Nothing runs in the background: `run` processes everything that is due.
 struct PipelineFixture: Sendable {
     let database: TestDatabase
     let clock: TestClock
@@ -21,7 +21,7 @@ struct PipelineFixture: Sendable {
     let texts: PushTexts
 
     static let application = "acme"
-    /// A Saturday noon.
+    /// Noon on a Saturday.
     static let noon = date("2026-11-21T12:00:00Z")
 
     var pool: PostgresPool { database.pool }
@@ -51,7 +51,7 @@ struct PipelineFixture: Sendable {
         )
     }
 
-    /// Another instance over the same database.
+    /// Returns another instance over the same database.
     func anotherInstance(
         _ provider: ScriptedProvider? = nil,
         _ change: (inout PipelineConfiguration) -> Void = { _ in }
@@ -59,7 +59,7 @@ struct PipelineFixture: Sendable {
         Self.pipeline(over: database, provider ?? self.provider, clock, texts, change)
     }
 
-    /// Registers a device, whose token is the name of its user and its own unless told otherwise.
+    /// Registers a device, by default with a token made of the user's name and the device's ID.
     @discardableResult
     func device(
         _ id: String = "phone",
@@ -87,7 +87,7 @@ struct PipelineFixture: Sendable {
         )
     }
 
-    /// Makes a broadcaster somebody's favourite.
+    /// Makes a broadcaster a favourite of a user.
     func addFavourite(
         _ broadcaster: String,
         by name: String,
@@ -109,7 +109,7 @@ struct PipelineFixture: Sendable {
         )
     }
 
-    /// Minutes of the day.
+    /// Sets quiet hours between two minutes of the day.
     func setQuietHours(_ name: String, from start: Int, to end: Int, in zone: String) async throws {
         try await pool.run(
             """
@@ -121,7 +121,7 @@ struct PipelineFixture: Sendable {
         )
     }
 
-    /// Hands over a notification for some people, as a service does.
+    /// Requests a notification for users, as a service does.
     @discardableResult
     func notify(
         _ names: [String],
@@ -141,7 +141,7 @@ struct PipelineFixture: Sendable {
         return try await pipeline.intake.accept([request])
     }
 
-    /// Somebody goes live.
+    /// Accepts the event that a stream is live.
     func goLive(_ broadcaster: String, stream: String, in community: String? = nil) async throws {
         let live = BroadcastLive(
             streamId: stream,
@@ -154,12 +154,12 @@ struct PipelineFixture: Sendable {
         try await pool.transaction { try await pipeline.broadcasts.accept(live, in: $0) }
     }
 
-    /// Decides what is due.
+    /// Runs the fan-outs that are due.
     func decide(_ pipeline: Pipeline? = nil) async throws {
         while try await (pipeline ?? self.pipeline).fanOut.processBatch() > 0 {}
     }
 
-    /// Lets all happen that is due, until nothing does.
+    /// Runs fan-outs and sends notifications until nothing is due.
     func run(_ pipeline: Pipeline? = nil) async throws {
         let pipeline = pipeline ?? self.pipeline
         var steps = 1
@@ -171,12 +171,12 @@ struct PipelineFixture: Sendable {
         }
     }
 
-    /// The newest first.
+    /// Returns the user's log, newest first.
     func log(of name: String) async throws -> [NotificationRecord] {
         try await LogStore(db: pool).page(of: Self.user(name), before: nil, limit: 100, texts: texts)
     }
 
-    /// What became of everything for somebody, the oldest first.
+    /// Returns the outcomes of the user's notifications with their reasons, oldest first.
     func outcomes(of name: String) async throws -> [String] {
         try await log(of: name).reversed().map { entry in
             ([entry.outcome.rawValue] + [entry.reason].compactMap(\.self)).joined(separator: " ")
@@ -209,13 +209,13 @@ func withPipeline(
     }
 }
 
-/// A moment as RFC 3339 writes it.
+/// Returns the time that a text of RFC 3339 describes.
 func date(_ text: String) -> Date {
-    // The tests' own text.
+    // The text is a literal of a test, so it is well-formed.
     Timestamp.date(from: text) ?? .distantPast
 }
 
-/// Runs services until `body` has returned, and stops them as a shutdown does.
+/// Runs services until `body` has returned, and shuts them down gracefully.
 func withRunning(_ services: [any Service], _ body: () async throws -> Void) async throws {
     let group = ServiceGroup(
         services: services,

@@ -7,15 +7,15 @@ import Wire
 
 @testable import PushServer
 
-/// A bad row between two good ones.
-@Suite("Rows that push cannot read") struct PoisonTests {
+/// Each test places an unreadable row between readable rows.
+@Suite("Unreadable rows of push") struct PoisonTests {
     enum Damage: CaseIterable, Sendable { case kind, audience, recipients }
 
-    @Test("A notification that cannot be read delays no other, whoever it is for", arguments: Damage.allCases)
+    @Test("An unreadable notification delays no other, of the same or another user", arguments: Damage.allCases)
     func fanout(damage: Damage) async throws {
         try await withPipeline { fixture in
             for name in ["ann", "bob"] { try await fixture.device(of: name) }
-            // All of one subject, so that they are in one partition.
+            // All have one subject, so that they are in one partition.
             for title in ["first", "bad", "last"] { try await fixture.notify(["ann"], title) { $0.about = "walks" } }
             try await fixture.notify(["bob"], "other") { $0.about = "talks" }
             try await fixture.damage("bad", damage)
@@ -30,14 +30,14 @@ import Wire
         }
     }
 
-    @Test("A queued notification that cannot be read costs no other an attempt")
+    @Test("An unreadable queued notification causes no retry of others")
     func queued() async throws {
         try await withPipeline { fixture in
             for name in ["ann", "bob", "cat"] {
                 try await fixture.device(of: name)
                 try await fixture.notify([name], name) { $0.data = .object(["a": .integer(1)]) }
             }
-            // The second for the device of the bad one does not wait for it.
+            // The second notification of the same device does not wait for the unreadable one.
             try await fixture.notify(["bob"], "second")
             try await fixture.decide()
             try await fixture.pool.run("UPDATE notifications SET data = '{' WHERE title = 'bob'")
@@ -84,7 +84,7 @@ import Wire
         }
     }
 
-    @Test("A notification that cannot be read after quiet hours delays no other")
+    @Test("An unreadable held notification delays no other after quiet hours")
     func held() async throws {
         try await withPipeline(at: date("2026-11-21T12:30:00Z")) { fixture in
             for name in ["ann", "bob", "cat"] {
@@ -106,7 +106,7 @@ import Wire
 }
 
 extension PipelineFixture {
-    /// Gives the notification with a title values of a release to come, or of none.
+    /// Gives the notification with a title a value of a later release, or malformed JSON.
     fileprivate func damage(_ title: String, _ damage: PoisonTests.Damage) async throws {
         let statements =
             switch damage {

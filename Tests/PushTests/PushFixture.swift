@@ -10,19 +10,19 @@ import Synchronization
 import TestSupport
 import Wire
 
-/// The service, and people signed in.
+/// The service with two signed-in users.
 struct PushFixture: Sendable {
     let service: TestService
     let keys: TestKeys
     let ann: TestUser
     let bob: TestUser
 
-    /// Somebody signed in, of the application that the scene plays in unless told otherwise.
+    /// Signs in a user, by default of the fixture's application.
     func person(_ name: String, application: String = PushFixture.application) async throws -> TestUser {
         try await TestUser(User.ID(application: application, user: name), at: service, keys)
     }
 
-    /// Tells the service what happened, as `source` does.
+    /// Publishes an event to the service as `source`.
     func publish<Content: EventContent>(
         _ content: Content,
         id: UUID = UUID(),
@@ -39,7 +39,7 @@ struct PushFixture: Sendable {
         _ = try await client.post("/internal/events", event, as: [String: Bool].self)
     }
 
-    /// What a query answers in its column `row`.
+    /// Returns the column `row` of a query.
     func rows(_ query: String) async throws -> [String] {
         try await service.database.pool.all(PostgresQuery(sql: query), as: { try $0.string("row") })
     }
@@ -47,7 +47,7 @@ struct PushFixture: Sendable {
     static let application = "other"
 }
 
-/// Somebody signed in.
+/// A signed-in user.
 struct TestUser: SignedInUser {
     let id: User.ID
     let session: String
@@ -66,7 +66,7 @@ struct TestUser: SignedInUser {
         self.service = service
     }
 
-    /// What the typed clients are made of.
+    /// The connection that the typed clients use, with the user's token.
     var client: ServiceClient {
         ServiceClient(callee: "push", transport: service.transport, retry: .never) { [token] in "Bearer \(token)" }
     }
@@ -74,7 +74,7 @@ struct TestUser: SignedInUser {
     var preferences: PreferencesClient { PreferencesClient(client) }
 }
 
-/// Applications have no credentials of their own for push services unless told.
+/// Runs push with applications that have `credentials` of their own for the providers.
 func withPush(
     settings: [String: String] = [:],
     peers: [String: ServiceClient] = [:],
@@ -101,15 +101,15 @@ func withPush(
 }
 
 extension DeviceDraft {
-    /// One of Apple's, by its token.
+    /// Returns a draft of an iOS device.
     static func phone(_ token: String, deviceID: String = "phone") -> DeviceDraft {
         DeviceDraft(platform: "ios_production", token: token, deviceId: deviceID)
     }
 }
 
-/// A time that goes on when the test says so.
+/// A clock that the test sets and advances.
 final class TestClock: Sendable {
-    // Today's, since credentials are; and ahead of them, however slow the machine makes the next one.
+    // The clock starts near the present, because tokens do, and ahead of any token that a slow machine issues later.
     private let time = Mutex(Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() + 300))
 
     @Sendable func read() -> Date { time.withLock { $0 } }

@@ -1,18 +1,19 @@
 import TestSupport
 import Testing
 
-/// Push's routes are those that `docs/openapi.yaml` describes.
-@Suite struct RouteTests {
+@Suite("Routes of push") struct RouteTests {
     static let prefixes = ["devices", "notification-settings", "notifications/log", "subscriptions", "push", "topics"]
 
-    @Test func openAPI() async throws {
+    @Test("The routes are those that docs/openapi.yaml describes")
+    func openAPI() async throws {
         let described = try PublicRoute.below(Self.prefixes)
         try await withPush { fixture in
             #expect(fixture.service.publicRoutes.sorted() == described.map(\.description).sorted())
         }
     }
 
-    @Test func authenticationRequired() async throws {
+    @Test("Every route that is not open requires authentication")
+    func authenticationRequired() async throws {
         let described = try PublicRoute.below(Self.prefixes).filter { !$0.isOpen }
         try await withPush { fixture in
             for route in described {

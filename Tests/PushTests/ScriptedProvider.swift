@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import PushServer
 
-/// A push service that says what the test wants, and remembers what it was sent.
+/// A fake provider that replies as the test scripts, and records what it was sent.
 final class ScriptedProvider: PushProvider, ProviderDirectory {
     struct Sent: Sendable {
         let message: PushMessage
@@ -25,25 +25,25 @@ final class ScriptedProvider: PushProvider, ProviderDirectory {
 
     var sent: [Sent] { state.withLock { $0.sent } }
 
-    /// The titles that a token was sent, in their order.
+    /// Returns the titles that were sent to a token, in order.
     func titles(to token: String) -> [String] {
         sent.filter { $0.token == token }.map { $0.message.title ?? "" }
     }
 
-    /// How many of the devices there are that it was sent something for, and how often more than once.
+    /// The number of messages that repeat an earlier message's ID.
     var duplicates: Int { sent.count - Set(sent.map(\.message.id)).count }
 
-    /// What it says from now on; nil is that it takes it.
-    func answer(_ script: @escaping @Sendable (PushMessage, PushTarget) -> PushReply?) {
+    /// Sets the script of the replies, which accepts a message by returning nil.
+    func reply(_ script: @escaping @Sendable (PushMessage, PushTarget) -> PushReply?) {
         state.withLock { $0.script = script }
     }
 
-    /// Whom it says nothing about, until it `speaks`.
+    /// Suspends the replies for matching targets until `resume`.
     func suspend(_ isSuspended: @escaping @Sendable (PushTarget) -> Bool) {
         state.withLock { $0.isSuspended = isSuspended }
     }
 
-    /// Answers those who wait, as the script says.
+    /// Replies to all suspended sends as the script says.
     func resume() {
         let waiting = state.withLock { state in
             state.isSuspended = { _ in false }
@@ -75,7 +75,7 @@ final class ScriptedProvider: PushProvider, ProviderDirectory {
 
     private func wait(on continuation: CheckedContinuation<Void, Never>, for target: PushTarget) {
         let isSuspended = state.withLock { state in
-            // It may have been told to speak in between, and nobody would tell it again.
+            // `resume` may have been called in between, and is not called again.
             guard state.isSuspended(target) else { return false }
             state.waiting.append(continuation)
             return true

@@ -5,20 +5,23 @@ import TestSupport
 import Testing
 import Wire
 
-/// Favourites.
-@Suite struct SubscriptionTests {
-    @Test func defaults() async throws {
+@Suite("Subscriptions and topics") struct SubscriptionTests {
+    @Test("A new subscription has the defaults, and is found regardless of case")
+    func defaults() async throws {
         try await withPush { fixture in
             let made = try await fixture.ann.preferences.subscribe(to: "Pianist")
 
             #expect(made == Subscription(broadcaster: "Pianist"))
-            #expect(made.notify && !made.cooldown && made.sound == "chord")
+            #expect(made.notify)
+            #expect(!made.cooldown)
+            #expect(made.sound == "chord")
             #expect(try await fixture.ann.preferences.subscription("PIANIST") == made)
             #expect(try await fixture.bob.ask(.get, "/subscriptions/pianist").status == 404)
         }
     }
 
-    @Test func partialUpdate() async throws {
+    @Test("An update changes only the fields that it has")
+    func partialUpdate() async throws {
         try await withPush { fixture in
             let ann = fixture.ann.preferences
             let icon = "https://example.org/icon.png"
@@ -42,19 +45,22 @@ import Wire
                     )
             )
             #expect(try await ann.subscribe(to: "pianist") == changed)
-            // What older apps have stored.
+            // Older apps send the sound `default`.
             let reset = try await ann.subscribe(to: "pianist", .init(sound: "default", iconUrl: .cleared))
-            #expect(reset.sound == "chord" && reset.iconUrl == nil && !reset.notify)
+            #expect(reset.sound == "chord")
+            #expect(reset.iconUrl == nil)
+            #expect(!reset.notify)
         }
     }
 
-    @Test func resubscribe() async throws {
+    @Test("Subscribing again after unsubscribing starts from the defaults")
+    func resubscribe() async throws {
         try await withPush { fixture in
             let ann = fixture.ann.preferences
             try await ann.subscribe(to: "pianist", .init(notify: false, cooldown: true, sound: "swop"))
             try await ann.unsubscribe(from: "PIANIST")
             try await ann.unsubscribe(from: "pianist")
-            try await ann.unsubscribe(from: "nobody ever")
+            try await ann.unsubscribe(from: "unknown")
 
             #expect(try await ann.subscriptions().items.isEmpty)
             #expect(try await fixture.ann.ask(.get, "/subscriptions/pianist").problem?.code == "subscription_not_found")
@@ -63,7 +69,8 @@ import Wire
         }
     }
 
-    @Test func importing() async throws {
+    @Test("An import adds new broadcasters, and leaves existing and removed ones alone")
+    func importing() async throws {
         try await withPush { fixture in
             let ann = fixture.ann.preferences
             try await ann.subscribe(to: "kept", .init(notify: false, cooldown: true, sound: "swop"))
@@ -92,26 +99,29 @@ import Wire
         }
     }
 
-    @Test func limit() async throws {
+    @Test("A subscription over the limit is rejected, and as many removed ones are kept")
+    func limit() async throws {
         try await withPush(settings: ["PUSH_SUBSCRIPTIONS_PER_USER_MAX": "3"]) { fixture in
             let ann = fixture.ann.preferences
             for name in ["a", "b", "c"] { try await ann.subscribe(to: name) }
             let refused = try await fixture.ann.ask(.put, "/subscriptions/d", "{}")
-            #expect(refused.status == 422 && refused.problem?.code == "too_many_subscriptions")
+            #expect(refused.status == 422)
+            #expect(refused.problem?.code == "too_many_subscriptions")
             try await ann.subscribe(to: "a", .init(cooldown: true))
 
             try await ann.unsubscribe(from: "a")
             let social = SubscriptionsClient(try fixture.service.peerClient("social", callee: "push"))
             let found = ["a", "e", "f"].map { SubscriptionImport.Broadcaster(name: $0) }
             #expect(try await social.add(found, to: fixture.ann.id).added == ["e"])
-            // As many that were removed are remembered.
+            // At most three removed subscriptions are kept.
             for name in ["b", "c", "e"] { try await ann.unsubscribe(from: name) }
             let rows = try await fixture.rows("SELECT broadcaster AS row FROM subscriptions ORDER BY broadcaster")
             #expect(rows == ["b", "c", "e"])
         }
     }
 
-    @Test func paging() async throws {
+    @Test("Subscriptions are listed by name in pages, and a cursor is valid for its user only")
+    func paging() async throws {
         try await withPush { fixture in
             for name in ["beta", "Alpha", "gamma", "Ünï/côdé", "Delta"] {
                 try await fixture.ann.preferences.subscribe(to: name)
@@ -124,29 +134,34 @@ import Wire
             } while cursor != nil
             #expect(found == ["Alpha", "beta", "Delta", "gamma", "Ünï/côdé"])
             #expect(try await fixture.ann.preferences.subscription("ÜNÏ/CÔDÉ").broadcaster == "Ünï/côdé")
-            let anns = try #require(try await fixture.ann.preferences.subscriptions(limit: 2).next)
-            #expect(try await fixture.bob.ask(.get, "/subscriptions?cursor=\(anns)").problem?.field == "cursor")
+            let annsCursor = try #require(try await fixture.ann.preferences.subscriptions(limit: 2).next)
+            #expect(try await fixture.bob.ask(.get, "/subscriptions?cursor=\(annsCursor)").problem?.field == "cursor")
         }
     }
 
-    @Test(arguments: [
-        ("x", #"{"sound": "gong"}"#, "sound"), ("x", #"{"sound": null}"#, "sound"),
-        ("x", #"{"notify": "on"}"#, "notify"), ("x", #"{"cooldown": 14400}"#, "cooldown"),
-        ("x", #"{"disabledCommunities": ["a", "\u0007"]}"#, "disabledCommunities[1]"),
-        ("x", #"{"iconUrl": "javascript:alert(1)"}"#, "iconUrl"), ("x", #"{"iconUrl": "/icon.png"}"#, "iconUrl"),
-        (String(repeating: "x", count: 101), "{}", "broadcaster"), ("a%0Ab", "{}", "broadcaster"),
-        ("%E2%80%8B", "{}", "broadcaster"),
-    ])
+    @Test(
+        "An invalid name or field is rejected, and nothing is stored",
+        arguments: [
+            ("x", #"{"sound": "gong"}"#, "sound"), ("x", #"{"sound": null}"#, "sound"),
+            ("x", #"{"notify": "on"}"#, "notify"), ("x", #"{"cooldown": 14400}"#, "cooldown"),
+            ("x", #"{"disabledCommunities": ["a", "\u0007"]}"#, "disabledCommunities[1]"),
+            ("x", #"{"iconUrl": "javascript:alert(1)"}"#, "iconUrl"), ("x", #"{"iconUrl": "/icon.png"}"#, "iconUrl"),
+            (String(repeating: "x", count: 101), "{}", "broadcaster"), ("a%0Ab", "{}", "broadcaster"),
+            ("%E2%80%8B", "{}", "broadcaster"),
+        ]
+    )
     func invalidFields(name: String, body: String, field: String) async throws {
         try await withPush { fixture in
-            let answer = try await fixture.ann.ask(.put, "/subscriptions/\(name)", body)
+            let response = try await fixture.ann.ask(.put, "/subscriptions/\(name)", body)
 
-            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
+            #expect(response.status == 400, "\(response.text)")
+            #expect(response.problem?.field == field, "\(response.text)")
             #expect(try await fixture.ann.preferences.subscriptions().items.isEmpty)
         }
     }
 
-    @Test func topics() async throws {
+    @Test("A user joins topics up to the limit and leaves them, and a malformed topic is rejected")
+    func topics() async throws {
         try await withPush(settings: ["PUSH_TOPICS_PER_USER_MAX": "2"]) { fixture in
             let ann = fixture.ann.preferences
             #expect(try await ann.join(topic: "news:de") == TopicSubscription(topic: "news:de", subscribed: true))
@@ -157,8 +172,9 @@ import Wire
             #expect(try await ann.leave(topic: "Weather") == TopicSubscription(topic: "Weather", subscribed: false))
             try await ann.leave(topic: "Weather")
             for name in ["a%20b", "%C3%A9", "a%2Fb", String(repeating: "x", count: 101)] {
-                let answer = try await fixture.ann.ask(.put, "/topics/\(name)/subscription")
-                #expect(answer.status == 400 && answer.problem?.field == "topic")
+                let response = try await fixture.ann.ask(.put, "/topics/\(name)/subscription")
+                #expect(response.status == 400)
+                #expect(response.problem?.field == "topic")
             }
             let rows = try await fixture.rows(
                 "SELECT concat_ws(' ', topic, user_id) AS row FROM topic_subscriptions ORDER BY 1"

@@ -4,9 +4,9 @@ import NIOHTTP1
 import SandboxServer
 import Testing
 
-/// What shows only in the frames of a connection, or in the hands of other clients: nghttp, h2load, curl.
-@Suite(.timeLimit(.minutes(5))) struct APNsFrameTests {
-    /// Sends a notification by nghttp, and answers all frames that it saw.
+/// Behaviour that shows only in the frames of a connection, or with other clients: nghttp, h2load and curl.
+@Suite("APNs frames", .timeLimit(.minutes(5))) struct APNsFrameTests {
+    /// Sends a notification with nghttp, and returns its log of the frames.
     private func frames(_ fixture: SandboxFixture) async throws -> String {
         try await withFolder { folder in
             let payload = "\(folder)/payload.json"
@@ -17,19 +17,21 @@ import Testing
         }
     }
 
-    @Test func streamLimit() async throws {
+    @Test("A connection allows one stream at first, and then 1,000")
+    func streamLimit() async throws {
         try await withSandbox { fixture in
             let output = try await frames(fixture)
 
             let limits = output.matches(of: /SETTINGS_MAX_CONCURRENT_STREAMS\(0x03\):(\d+)/).map { String($0.1) }
-            // Between the two stands the client's own.
+            // The client's own limit is logged between the two.
             #expect(limits.contains("1"), "\(output)")
             #expect(limits.last == "1000", "\(output)")
             #expect(output.contains(":status: 200"))
         }
     }
 
-    @Test func goAwayReason() async throws {
+    @Test("GOAWAY has the reason and the last stream that was processed")
+    func goAway() async throws {
         try await withSandbox { fixture in
             let rule = ScriptRule(service: .apns, behaviour: .goaway, reason: "IdleTimeout", times: 1)
             try fixture.sandbox.script.add(rule)
@@ -37,7 +39,7 @@ import Testing
             let output = try await frames(fixture)
 
             #expect(output.contains("recv GOAWAY frame"), "\(output)")
-            // nghttp begins with a stream of its own choice; what came before that one was looked at.
+            // nghttp chooses the ID of its first stream, and the streams before that one count as processed.
             let sent = try #require(output.firstMatch(of: /send HEADERS frame <.*stream_id=(\d+)>/)?.1)
             let last = max(0, try #require(Int(sent)) - 2)
             #expect(output.contains("last_stream_id=\(last), error_code=NO_ERROR"), "\(output)")
@@ -46,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func streamReset() async throws {
+    @Test("A scripted reset resets the stream")
+    func streamReset() async throws {
         try await withSandbox { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .apns, behaviour: .reset, times: 1))
 
@@ -58,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func thousandStreams() async throws {
+    @Test("A connection serves 1,000 concurrent streams")
+    func thousandStreams() async throws {
         try await withSandbox { fixture in
             try await withFolder { folder in
                 let payload = "\(folder)/payload.json"
@@ -77,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func curl() async throws {
+    @Test("curl accepts the certificate only if it trusts the sandbox's authority")
+    func curl() async throws {
         try await withSandbox { fixture in
             try await withFolder { folder in
                 let authority = "\(folder)/ca.pem"
@@ -96,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func rejectsLargeBody() async throws {
+    @Test("A body of 1 MiB is rejected")
+    func largeBody() async throws {
         try await withSandbox { fixture in
             try await withFolder { folder in
                 let body = "\(folder)/body"
@@ -112,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func pushClients() async throws {
+    @Test("Published push clients in Python can send notifications")
+    func pushClients() async throws {
         try await Sandbox.run { sandbox in
             let made = try await Program.run(
                 "scripts/python-environment",

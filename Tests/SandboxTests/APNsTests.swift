@@ -4,9 +4,10 @@ import SandboxServer
 import Testing
 import Wire
 
-/// Apple's rules, through a client of HTTP/2.
-@Suite(.timeLimit(.minutes(1))) struct APNsTests {
-    @Test func acceptsNotification() async throws {
+/// The rules of APNs, tested with an HTTP/2 client.
+@Suite("APNs of the sandbox", .timeLimit(.minutes(1))) struct APNsTests {
+    @Test("A valid notification is accepted and shown with its headers")
+    func validNotification() async throws {
         try await withSandbox { fixture in
             let id = UUID().uuidString.lowercased()
             let headers = [
@@ -26,13 +27,14 @@ import Wire
             #expect(received.environment == .production)
             #expect(String(decoding: received.payload, as: UTF8.self) == SandboxFixture.alert)
             let view = NotificationView(received)
-            #expect((view.title, view.body, view.kind) == ("Live", "Somebody plays", "alert"))
+            #expect((view.title, view.body, view.kind) == ("Live", "Ana plays", "alert"))
             #expect(view.headers["apns-collapse-id"] == "c")
             #expect(view.headers["authorization"] == nil)
         }
     }
 
-    @Test func generatesID() async throws {
+    @Test("A notification without an ID receives one, and the sandbox environment adds a unique ID")
+    func generatedID() async throws {
         try await withSandbox { fixture in
             let first = try await fixture.push()
             let second = try await fixture.push(at: fixture.sandbox.apnsSandboxURL)
@@ -55,38 +57,46 @@ import Wire
         var testDescription: String { "\(reason) \(name ?? "") \(value?.prefix(20) ?? "")" }
     }
 
-    @Test(arguments: [
-        InvalidRequest(name: "apns-topic", status: 400, reason: "MissingTopic"),
-        InvalidRequest(name: "apns-topic", value: "org.example.other", status: 400, reason: "TopicDisallowed"),
-        InvalidRequest(name: "apns-topic", value: "org.example.roost.voip", status: 400, reason: "TopicDisallowed"),
-        InvalidRequest(name: "apns-topic", value: String(repeating: "a", count: 300), status: 400, reason: "BadTopic"),
-        InvalidRequest(name: "apns-push-type", value: "loud", status: 400, reason: "InvalidPushType"),
-        InvalidRequest(name: "apns-push-type", value: "voip", status: 400, reason: "TopicDisallowed"),
-        InvalidRequest(name: "apns-push-type", value: "background", status: 400, reason: "BadPriority"),
-        InvalidRequest(name: "apns-priority", value: "7", status: 400, reason: "BadPriority"),
-        InvalidRequest(name: "apns-priority", value: "high", status: 400, reason: "BadPriority"),
-        InvalidRequest(name: "apns-expiration", value: "-1", status: 400, reason: "BadExpirationDate"),
-        InvalidRequest(name: "apns-expiration", value: "tomorrow", status: 400, reason: "BadExpirationDate"),
-        InvalidRequest(
-            name: "apns-collapse-id",
-            value: String(repeating: "c", count: 65),
-            status: 400,
-            reason: "BadCollapseId"
-        ),
-        InvalidRequest(name: "apns-id", value: "1", status: 400, reason: "BadMessageId"),
-        InvalidRequest(name: "authorization", status: 403, reason: "MissingProviderToken"),
-        InvalidRequest(name: "authorization", value: "Basic YTpi", status: 403, reason: "MissingProviderToken"),
-        InvalidRequest(name: "authorization", value: "bearer a.b.c", status: 403, reason: "InvalidProviderToken"),
-        InvalidRequest(device: "", status: 400, reason: "MissingDeviceToken"),
-        InvalidRequest(device: "xy", status: 400, reason: "BadDeviceToken"),
-        InvalidRequest(device: String(repeating: "z", count: 64), status: 400, reason: "BadDeviceToken"),
-        InvalidRequest(device: String(repeating: "a", count: 65), status: 400, reason: "BadDeviceToken"),
-        InvalidRequest(device: "a/b", status: 404, reason: "BadPath"),
-        InvalidRequest(payload: "", status: 400, reason: "PayloadEmpty"),
-        InvalidRequest(payload: "{", status: 400, reason: "MalformedPayload"),
-        InvalidRequest(payload: "[]", status: 400, reason: "MalformedPayload"),
-    ])
-    func rejectsInvalidRequest(_ invalid: InvalidRequest) async throws {
+    @Test(
+        "An invalid request has the status and reason of APNs, and its connection stays open",
+        arguments: [
+            InvalidRequest(name: "apns-topic", status: 400, reason: "MissingTopic"),
+            InvalidRequest(name: "apns-topic", value: "org.example.other", status: 400, reason: "TopicDisallowed"),
+            InvalidRequest(name: "apns-topic", value: "org.example.roost.voip", status: 400, reason: "TopicDisallowed"),
+            InvalidRequest(
+                name: "apns-topic",
+                value: String(repeating: "a", count: 300),
+                status: 400,
+                reason: "BadTopic"
+            ),
+            InvalidRequest(name: "apns-push-type", value: "loud", status: 400, reason: "InvalidPushType"),
+            InvalidRequest(name: "apns-push-type", value: "voip", status: 400, reason: "TopicDisallowed"),
+            InvalidRequest(name: "apns-push-type", value: "background", status: 400, reason: "BadPriority"),
+            InvalidRequest(name: "apns-priority", value: "7", status: 400, reason: "BadPriority"),
+            InvalidRequest(name: "apns-priority", value: "high", status: 400, reason: "BadPriority"),
+            InvalidRequest(name: "apns-expiration", value: "-1", status: 400, reason: "BadExpirationDate"),
+            InvalidRequest(name: "apns-expiration", value: "tomorrow", status: 400, reason: "BadExpirationDate"),
+            InvalidRequest(
+                name: "apns-collapse-id",
+                value: String(repeating: "c", count: 65),
+                status: 400,
+                reason: "BadCollapseId"
+            ),
+            InvalidRequest(name: "apns-id", value: "1", status: 400, reason: "BadMessageId"),
+            InvalidRequest(name: "authorization", status: 403, reason: "MissingProviderToken"),
+            InvalidRequest(name: "authorization", value: "Basic YTpi", status: 403, reason: "MissingProviderToken"),
+            InvalidRequest(name: "authorization", value: "bearer a.b.c", status: 403, reason: "InvalidProviderToken"),
+            InvalidRequest(device: "", status: 400, reason: "MissingDeviceToken"),
+            InvalidRequest(device: "xy", status: 400, reason: "BadDeviceToken"),
+            InvalidRequest(device: String(repeating: "z", count: 64), status: 400, reason: "BadDeviceToken"),
+            InvalidRequest(device: String(repeating: "a", count: 65), status: 400, reason: "BadDeviceToken"),
+            InvalidRequest(device: "a/b", status: 404, reason: "BadPath"),
+            InvalidRequest(payload: "", status: 400, reason: "PayloadEmpty"),
+            InvalidRequest(payload: "{", status: 400, reason: "MalformedPayload"),
+            InvalidRequest(payload: "[]", status: 400, reason: "MalformedPayload"),
+        ]
+    )
+    func invalidRequest(_ invalid: InvalidRequest) async throws {
         try await withSandbox { fixture in
             let change: [String: String?] = invalid.name.map { [$0: invalid.value] } ?? [:]
 
@@ -97,12 +107,13 @@ import Wire
             #expect(!reply.headers["apns-id"].isEmpty)
             #expect(fixture.sandbox.received.counts.accepted == 0)
             #expect(fixture.sandbox.received.counts.refused == ["apns \(invalid.status) \(invalid.reason)": 1])
-            // One flaw does not cost the connection.
+            // The connection stays open.
             #expect(try await fixture.push().status == 200)
         }
     }
 
-    @Test func checksPathMethodAndFields() async throws {
+    @Test("A wrong path, a wrong method and a repeated header are rejected")
+    func malformedRequest() async throws {
         try await withSandbox { fixture in
             let url = "\(fixture.sandbox.apnsURL)/3/device/\(SandboxFixture.device)"
             var twice = try fixture.validHeaders()
@@ -122,7 +133,10 @@ import Wire
         }
     }
 
-    @Test(arguments: [("alert", "", 4_096), ("voip", ".voip", 5_120)])
+    @Test(
+        "A payload may have 4,096 bytes, or 5,120 for VoIP",
+        arguments: [("alert", "", 4_096), ("voip", ".voip", 5_120)]
+    )
     func payloadSize(type: String, suffix: String, limit: Int) async throws {
         try await withSandbox { fixture in
             let frame = #"{"aps":{"alert":""}}"#.utf8.count
@@ -141,7 +155,8 @@ import Wire
         }
     }
 
-    @Test func backgroundPriority() async throws {
+    @Test("A background notification of priority 5 is accepted")
+    func backgroundPriority() async throws {
         try await withSandbox { fixture in
             let headers = ["apns-push-type": "background", "apns-priority": "5"]
 
@@ -152,7 +167,8 @@ import Wire
         }
     }
 
-    @Test func pinnedDevice() async throws {
+    @Test("A pinned device accepts only its environment and topic")
+    func pinnedDevice() async throws {
         try await withSandbox { fixture in
             let device = String(repeating: "0f", count: 40)
             try fixture.sandbox.devices.pin(device, environment: .sandbox, topic: fixture.credentials.apns.topic)
@@ -168,7 +184,8 @@ import Wire
         }
     }
 
-    @Test func countsDuplicates() async throws {
+    @Test("A repeated ID for the same device counts as a duplicate")
+    func duplicates() async throws {
         try await withSandbox { fixture in
             let id = UUID().uuidString
             for _ in 0..<3 { _ = try await fixture.push(headers: ["apns-id": id]) }

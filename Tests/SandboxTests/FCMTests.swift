@@ -5,9 +5,9 @@ import SandboxServer
 import Testing
 import Wire
 
-/// How a server talks to FCM.
+/// The requests of an FCM client.
 extension SandboxFixture {
-    /// A form as Google's libraries post it.
+    /// Returns the form by which Google's libraries request an access token.
     func assertion(claims: [String: JSONValue] = [:], forged: Bool = false) throws -> String {
         let jwt = try Tokens.google(credentials.fcm.serviceAccount, at: clock.seconds, claims: claims, forged: forged)
         return "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(jwt)"
@@ -39,11 +39,12 @@ extension SandboxFixture {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct FCMTests {
+@Suite("FCM of the sandbox", .timeLimit(.minutes(1))) struct FCMTests {
     private static let validMessage =
         #"{"message":{"token":"a:b_c-1","notification":{"title":"Live"},"data":{"id":"n-1"}}}"#
 
-    @Test func acceptsMessage() async throws {
+    @Test("A message with an access token is accepted")
+    func message() async throws {
         try await withSandbox { fixture in
             let granted = try await fixture.requestToken(fixture.assertion()).json()
             let token = try #require(granted["access_token"]?.text)
@@ -60,7 +61,8 @@ extension SandboxFixture {
         }
     }
 
-    @Test func checksAssertion() async throws {
+    @Test("An invalid assertion is rejected with Google's error, and Google's audience is accepted")
+    func assertion() async throws {
         try await withSandbox { fixture in
             let now = Int64(fixture.clock.seconds)
             let wrong: [(form: String, error: String)] = [
@@ -83,18 +85,19 @@ extension SandboxFixture {
                 #expect(try reply.json()["error"]?.text == error)
                 #expect(try reply.json()["error_description"]?.text?.isEmpty == false)
             }
-            let googles = try fixture.assertion(claims: ["aud": .string("https://oauth2.googleapis.com/token")])
-            #expect(try await fixture.requestToken(googles).status == 200)
+            let googleAudience = try fixture.assertion(claims: ["aud": .string("https://oauth2.googleapis.com/token")])
+            #expect(try await fixture.requestToken(googleAudience).status == 200)
         }
     }
 
-    @Test func accessTokenScope() async throws {
+    @Test("An access token is valid for one project and one hour")
+    func accessTokenScope() async throws {
         try await withSandbox { fixture in
             let token = try await fixture.accessToken()
-            let acme = try fixture.sandbox.credentials(of: "acme").fcm.serviceAccount.projectId
+            let otherProject = try fixture.sandbox.credentials(of: "acme").fcm.serviceAccount.projectId
 
             let unknown = try await fixture.send(Self.validMessage, with: "ya29.nothing")
-            let others = try await fixture.send(Self.validMessage, with: token, project: acme)
+            let others = try await fixture.send(Self.validMessage, with: token, project: otherProject)
             let none = try await fixture.send(Self.validMessage, with: token, project: "nothing")
             fixture.clock.advance(minutes: 61)
             let late = try await fixture.send(Self.validMessage, with: token)
@@ -107,28 +110,31 @@ extension SandboxFixture {
         }
     }
 
-    @Test(arguments: [
-        (#"{"message":{"data":{"a":"b"}}}"#, "message"),
-        (#"{"message":{"token":"a","topic":"b"}}"#, "message"),
-        (#"{"message":{"token":"a b"}}"#, "message.token"),
-        (#"{"message":{"token":"a","data":{"n":1}}}"#, "message.data[n]"),
-        (#"{"message":{"token":"a","data":{"from":"x"}}}"#, "message.data"),
-        (#"{"message":{"token":"a","data":{"google.x":"x"}}}"#, "message.data"),
-        (#"{"message":{"token":"a","data":{"gcm.x":"x"}}}"#, "message.data"),
-        (#"{"message":{"token":"a","data":{"message_type":"x"}}}"#, "message.data"),
-        (#"{"message":{"token":"a","title":"x"}}"#, "message"),
-        (#"{"message":{"token":"a","notification":{"sound":"x"}}}"#, "message.notification"),
-        (#"{"message":{"token":"a","android":{"priority":"LOUD"}}}"#, "message.android.priority"),
-        (#"{"message":{"token":"a","android":{"ttl":"1h"}}}"#, "message.android.ttl"),
-        (#"{"message":{"token":"a","android":{"ttl":"2419201s"}}}"#, "message.android.ttl"),
-        (
-            #"{"message":{"token":"a","apns":{"headers":{"apns-priority":"11"}}}}"#,
-            "message.apns.headers[apns-priority]"
-        ),
-        (#"{"message":{"token":"a","webpush":{"data":{"a":1}}}}"#, "message.webpush.data[a]"),
-        (#"{"token":"a"}"#, ""), (#"{"message":"#, ""),
-    ])
-    func rejectsInvalidMessage(message: String, field: String) async throws {
+    @Test(
+        "An invalid message is rejected with the field",
+        arguments: [
+            (#"{"message":{"data":{"a":"b"}}}"#, "message"),
+            (#"{"message":{"token":"a","topic":"b"}}"#, "message"),
+            (#"{"message":{"token":"a b"}}"#, "message.token"),
+            (#"{"message":{"token":"a","data":{"n":1}}}"#, "message.data[n]"),
+            (#"{"message":{"token":"a","data":{"from":"x"}}}"#, "message.data"),
+            (#"{"message":{"token":"a","data":{"google.x":"x"}}}"#, "message.data"),
+            (#"{"message":{"token":"a","data":{"gcm.x":"x"}}}"#, "message.data"),
+            (#"{"message":{"token":"a","data":{"message_type":"x"}}}"#, "message.data"),
+            (#"{"message":{"token":"a","title":"x"}}"#, "message"),
+            (#"{"message":{"token":"a","notification":{"sound":"x"}}}"#, "message.notification"),
+            (#"{"message":{"token":"a","android":{"priority":"LOUD"}}}"#, "message.android.priority"),
+            (#"{"message":{"token":"a","android":{"ttl":"1h"}}}"#, "message.android.ttl"),
+            (#"{"message":{"token":"a","android":{"ttl":"2419201s"}}}"#, "message.android.ttl"),
+            (
+                #"{"message":{"token":"a","apns":{"headers":{"apns-priority":"11"}}}}"#,
+                "message.apns.headers[apns-priority]"
+            ),
+            (#"{"message":{"token":"a","webpush":{"data":{"a":1}}}}"#, "message.webpush.data[a]"),
+            (#"{"token":"a"}"#, ""), (#"{"message":"#, ""),
+        ]
+    )
+    func invalidMessage(message: String, field: String) async throws {
         try await withSandbox { fixture in
             let reply = try await fixture.send(message, with: fixture.accessToken())
 
@@ -144,7 +150,8 @@ extension SandboxFixture {
         }
     }
 
-    @Test func messageSize() async throws {
+    @Test("The data of a message may have 4,096 bytes")
+    func messageSize() async throws {
         try await withSandbox { fixture in
             let token = try await fixture.accessToken()
             func send(_ size: Int) async throws -> SandboxResponse {
@@ -157,7 +164,8 @@ extension SandboxFixture {
         }
     }
 
-    @Test func validateOnly() async throws {
+    @Test("A message with validate_only is not delivered")
+    func validateOnly() async throws {
         try await withSandbox { fixture in
             let message = #"{"validate_only":true,"message":{"token":"a","android":{"priority":"high","ttl":"3.5s"}}}"#
 
@@ -168,12 +176,15 @@ extension SandboxFixture {
         }
     }
 
-    @Test(arguments: [
-        ("UNREGISTERED", 404, "NOT_FOUND"), ("INVALID_ARGUMENT", 400, "INVALID_ARGUMENT"),
-        ("SENDER_ID_MISMATCH", 403, "PERMISSION_DENIED"), ("QUOTA_EXCEEDED", 429, "RESOURCE_EXHAUSTED"),
-        ("UNAVAILABLE", 503, "UNAVAILABLE"), ("INTERNAL", 500, "INTERNAL"),
-        ("THIRD_PARTY_AUTH_ERROR", 401, "UNAUTHENTICATED"),
-    ])
+    @Test(
+        "A scripted error has the status and details of FCM",
+        arguments: [
+            ("UNREGISTERED", 404, "NOT_FOUND"), ("INVALID_ARGUMENT", 400, "INVALID_ARGUMENT"),
+            ("SENDER_ID_MISMATCH", 403, "PERMISSION_DENIED"), ("QUOTA_EXCEEDED", 429, "RESOURCE_EXHAUSTED"),
+            ("UNAVAILABLE", 503, "UNAVAILABLE"), ("INTERNAL", 500, "INTERNAL"),
+            ("THIRD_PARTY_AUTH_ERROR", 401, "UNAUTHENTICATED"),
+        ]
+    )
     func errorDetails(code: String, status: Int, name: String) async throws {
         try await withSandbox { fixture in
             let token = try await fixture.accessToken()
@@ -191,7 +202,10 @@ extension SandboxFixture {
         }
     }
 
-    @Test(arguments: [(404, "NOT_FOUND"), (401, "UNAUTHENTICATED")])
+    @Test(
+        "A scripted error of other Google services has no details",
+        arguments: [(404, "NOT_FOUND"), (401, "UNAUTHENTICATED")]
+    )
     func googleErrors(status: Int, reason: String) async throws {
         try await withSandbox { fixture in
             let token = try await fixture.accessToken()

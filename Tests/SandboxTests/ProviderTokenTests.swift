@@ -1,9 +1,9 @@
 import SandboxServer
 import Testing
 
-/// Who a provider says that it is, and for how long.
-@Suite(.timeLimit(.minutes(1))) struct ProviderTokenTests {
-    @Test func signatureFormats() async throws {
+@Suite("APNs provider tokens of the sandbox", .timeLimit(.minutes(1))) struct ProviderTokenTests {
+    @Test("Signatures in raw and in DER format are accepted")
+    func signatureFormats() async throws {
         try await withSandbox { fixture in
             let now = fixture.clock.seconds
             let raw = try Tokens.apple(fixture.credentials, issuedAt: now)
@@ -14,7 +14,8 @@ import Testing
         }
     }
 
-    @Test func rejectsForeignToken() async throws {
+    @Test("A token with a wrong signature, key, team, algorithm or time is rejected")
+    func foreignToken() async throws {
         try await withSandbox { fixture in
             let now = fixture.clock.seconds
             let tokens = [
@@ -33,7 +34,8 @@ import Testing
         }
     }
 
-    @Test func tokenExpiry() async throws {
+    @Test("A provider token expires after an hour")
+    func tokenExpiry() async throws {
         try await withSandbox { fixture in
             let token = try fixture.clock.token(fixture.credentials)
             #expect(try await fixture.push(token: token).status == 200)
@@ -48,7 +50,8 @@ import Testing
         }
     }
 
-    @Test func tokenReplacement() async throws {
+    @Test("A provider token may be replaced after 20 minutes")
+    func tokenReplacement() async throws {
         try await withSandbox { fixture in
             let first = try fixture.clock.token(fixture.credentials)
             #expect(try await fixture.push(token: first).status == 200)
@@ -63,7 +66,8 @@ import Testing
         }
     }
 
-    @Test func tokenReplacementAfterRejection() async throws {
+    @Test("A provider token that was rejected may be replaced earlier")
+    func tokenReplacementAfterRejection() async throws {
         try await withSandbox { fixture in
             let first = try fixture.clock.token(fixture.credentials)
             #expect(try await fixture.push(token: first).status == 200)
@@ -77,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func tooManyTokens() async throws {
+    @Test("A key may have only so many tokens within 20 minutes")
+    func tooManyTokens() async throws {
         try await withSandbox {
             $0.tokensPerKey = 3
         } test: { fixture in
@@ -93,7 +98,8 @@ import Testing
         }
     }
 
-    @Test func oneKeyPerConnection() async throws {
+    @Test("A connection accepts the tokens of one key only")
+    func oneKeyPerConnection() async throws {
         try await withSandbox { fixture in
             let acme = try fixture.sandbox.credentials(of: "acme")
             let token = try Tokens.apple(acme, issuedAt: fixture.clock.seconds)

@@ -6,9 +6,9 @@ import SandboxServer
 import Testing
 import Wire
 
-/// How what has arrived is shown.
-@Suite(.timeLimit(.minutes(1))) struct ReceivedNotificationTests {
-    @Test func pages() async throws {
+@Suite("Received notifications", .timeLimit(.minutes(1))) struct ReceivedNotificationTests {
+    @Test("Notifications are listed in pages, oldest first")
+    func pages() async throws {
         try await withSandbox { fixture in
             for _ in 0..<3 { _ = try await fixture.push() }
 
@@ -24,7 +24,8 @@ import Wire
         }
     }
 
-    @Test func longPoll() async throws {
+    @Test("A request can wait for the next notification")
+    func longPoll() async throws {
         try await withSandbox { fixture in
             async let waiting = fixture.page("after=0&wait=30")
             _ = try await fixture.push()
@@ -34,7 +35,8 @@ import Wire
         }
     }
 
-    @Test func retention() async throws {
+    @Test("Only the newest notifications are kept, and all are counted")
+    func retention() async throws {
         try await withSandbox {
             $0.retentionLimit = 2
         } test: { fixture in
@@ -49,7 +51,8 @@ import Wire
         }
     }
 
-    @Test func eventStream() async throws {
+    @Test("The event stream sends stored and new notifications")
+    func eventStream() async throws {
         try await withSandbox { fixture in
             _ = try await fixture.push()
             var request = HTTPClientRequest(url: fixture.sandbox.url + "/sandbox/stream?after=0")
@@ -60,7 +63,7 @@ import Wire
             var text = ""
             for try await bytes in response.body {
                 text += String(buffer: bytes)
-                // The first is there, and the second comes once it has been read.
+                // The first notification is stored. The second is pushed when the first has been read.
                 if text.contains("id: 1\n"), fixture.sandbox.received.last == 1 { _ = try await fixture.push() }
                 if text.contains("id: 2\n"), text.hasSuffix("\n\n") { break }
             }
@@ -73,7 +76,8 @@ import Wire
         }
     }
 
-    @Test func streamResumes() async throws {
+    @Test("The event stream resumes after a known event ID, and starts over after an unknown one")
+    func streamResumes() async throws {
         try await withSandbox { fixture in
             for _ in 0..<3 { _ = try await fixture.push() }
 

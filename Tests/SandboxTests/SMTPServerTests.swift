@@ -7,8 +7,7 @@ import SandboxServer
 import Testing
 import Wire
 
-/// The sandbox's mail server, and what it shows.
-@Suite(.timeLimit(.minutes(5))) struct SMTPServerTests {
+@Suite("SMTP server of the sandbox", .timeLimit(.minutes(5))) struct SMTPServerTests {
     private struct EmailPage: Decodable {
         var mails: [ReceivedEmail]
     }
@@ -32,7 +31,8 @@ import Wire
         )
     }
 
-    @Test func acceptsEmail() async throws {
+    @Test("An email is decoded and listed by its receiver")
+    func email() async throws {
         try await withSandbox { fixture in
             try await client(fixture).send(message())
 
@@ -40,7 +40,8 @@ import Wire
             #expect(mail.subject == "Grüße 🐔 und ein Betreff, der für eine Zeile der Kopfzeilen viel zu lang ist")
             #expect(mail.text.hasPrefix("Grüße\r\n.\r\nhttp"))
             #expect(mail.links == ["http://127.0.0.1/x#token=\(String(repeating: "a", count: 80))"])
-            #expect(mail.sender == "no-reply@example.org" && mail.messageId == "one@example.org")
+            #expect(mail.sender == "no-reply@example.org")
+            #expect(mail.messageId == "one@example.org")
 
             for (receiver, numbers) in [("bo", [1]), ("cy", [])] {
                 let shown = try await fixture.send(
@@ -50,14 +51,16 @@ import Wire
                 #expect(try shown.decode(EmailPage.self).mails.map(\.number) == numbers)
             }
             let page = try await fixture.send(.GET, "\(fixture.sandbox.url)/mail")
-            #expect(page.status == 200 && page.headers.first(name: "content-type") == "text/html; charset=utf-8")
+            #expect(page.status == 200)
+            #expect(page.headers.first(name: "content-type") == "text/html; charset=utf-8")
 
             #expect(try await fixture.send(.DELETE, "\(fixture.sandbox.url)/sandbox/mails").status == 204)
             #expect(fixture.sandbox.mailbox.mails().isEmpty)
         }
     }
 
-    @Test func countsCopies() async throws {
+    @Test("Copies of a message ID are counted")
+    func copies() async throws {
         try await withSandbox { fixture in
             let client = try client(fixture)
             for id in ["one", "one", "two"] { try await client.send(message(id: id)) }
@@ -65,7 +68,8 @@ import Wire
         }
     }
 
-    @Test func scriptedFailures() async throws {
+    @Test("A scripted failure rejects the receiver or leaves the outcome unknown")
+    func scriptedFailures() async throws {
         try await withSandbox { fixture in
             let client = try client(fixture)
             for rule in [
@@ -83,7 +87,7 @@ import Wire
                 }
             }
             guard case .refused(let reply, at: .recipient) = try await failure("bo@example.net") else {
-                Issue.record("taken")
+                Issue.record("the email was accepted")
                 return
             }
             #expect(reply.code == 451)
@@ -93,8 +97,9 @@ import Wire
         }
     }
 
-    /// What another's client finds, and what it says that no client should.
-    @Test func smtplib() async throws {
+    /// The script also sends invalid input, which the server must reject.
+    @Test("Python's smtplib can send email")
+    func smtplib() async throws {
         try await withSandbox { fixture in
             try await withFolder { folder in
                 try fixture.credentials.authority.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)

@@ -4,15 +4,15 @@ import NIOHTTP1
 import SandboxServer
 import Wire
 
-/// How a provider talks to APNs.
+/// The requests of an APNs client.
 extension SandboxFixture {
-    /// The header fields of a good notification.
+    /// Returns the headers of a valid notification.
     func validHeaders(token: String? = nil) throws -> HTTPHeaders {
         let token = try token ?? clock.token(credentials)
         return ["authorization": "bearer \(token)", "apns-topic": credentials.apns.topic]
     }
 
-    /// Sends a notification that is good but for what is said.
+    /// Sends a notification that is valid except for the values that are given.
     func push(
         to device: String = SandboxFixture.device,
         token: String? = nil,
@@ -32,7 +32,7 @@ extension SandboxFixture {
 }
 
 extension SandboxResponse {
-    /// What APNs says is wrong.
+    /// The reason of an APNs error.
     var reason: String? {
         get throws { try json()["reason"]?.text }
     }

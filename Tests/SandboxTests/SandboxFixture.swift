@@ -9,22 +9,22 @@ import Synchronization
 import Testing
 import Wire
 
-/// A sandbox of a test's own, and clients that talk to it as push servers do.
+/// A sandbox of the test's own, with an HTTP client.
 struct SandboxFixture: Sendable {
     let sandbox: Sandbox
     let clock: TestClock
-    /// Of the account `roost`.
+    /// The credentials of the account `roost`.
     let credentials: SandboxCredentials
     let http: HTTPClient
 
-    /// Made once for all tests.
+    /// The keys, which are made once for all tests.
     fileprivate static let keys = Swift.Result { try SandboxKeys() }
 
     /// A device token.
     static let device = String(repeating: "ab", count: 32)
-    static let alert = #"{"aps":{"alert":{"title":"Live","body":"Somebody plays"}}}"#
+    static let alert = #"{"aps":{"alert":{"title":"Live","body":"Ana plays"}}}"#
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads the whole response.
     func send(
         _ method: HTTPMethod = .GET,
         _ url: String,
@@ -45,12 +45,12 @@ struct SandboxFixture: Sendable {
         )
     }
 
-    /// Sends JSON to the sandbox itself.
+    /// Sends JSON to a control route of the sandbox.
     func control(_ path: String, _ json: String, _ method: HTTPMethod = .POST) async throws -> SandboxResponse {
         try await send(method, sandbox.url + path, headers: ["content-type": "application/json"], body: Data(json.utf8))
     }
 
-    /// Does something with a client of its own, which has connections of its own.
+    /// Runs `body` with another client, which has its own connections.
     func withAnotherClient<Result>(_ body: (SandboxFixture) async throws -> Result) async throws -> Result {
         let client = try Self.client(trusting: sandbox.authorityPEM)
         let other = SandboxFixture(sandbox: sandbox, clock: clock, credentials: credentials, http: client)
@@ -71,7 +71,7 @@ struct SandboxFixture: Sendable {
     }
 }
 
-/// Runs a sandbox for the time of a test.
+/// Runs a sandbox during a test.
 func withSandbox(
     _ change: (inout SandboxConfiguration) -> Void = { _ in },
     test: (SandboxFixture) async throws -> Void
@@ -110,7 +110,7 @@ struct SandboxResponse {
     }
 }
 
-/// A clock that goes when it is told to.
+/// A clock that only the test advances.
 final class TestClock: Sendable {
     private let time = Mutex(Date())
     private let tokens = Mutex<[Int: String]>([:])
@@ -118,7 +118,7 @@ final class TestClock: Sendable {
     var now: Date { time.withLock { $0 } }
     var seconds: Int { Int(now.timeIntervalSince1970) }
 
-    /// The provider token of this second: a server signs one and goes on with it.
+    /// Returns the provider token of the current second, which is signed once.
     func token(_ credentials: SandboxCredentials) throws -> String {
         let second = seconds
         return try tokens.withLock { tokens in
@@ -161,7 +161,7 @@ enum Program {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 
-    /// Runs a program, found on `PATH` where it has no path, and answers what it wrote.
+    /// Runs a program, which may be found on `PATH`, and returns its status and output.
     static func run(
         _ program: String,
         _ arguments: [String],
@@ -174,12 +174,12 @@ enum Program {
     }
 }
 
-/// A folder of a test's own.
+/// Runs `body` with a temporary folder.
 func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let folder = "\(NSTemporaryDirectory())/sandbox-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer {
-        // Silence: it is a temporary folder.
+        // Silence: the folder is temporary.
         try? FileManager.default.removeItem(atPath: folder)
     }
     return try await body(folder)

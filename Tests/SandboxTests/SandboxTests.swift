@@ -6,9 +6,9 @@ import SandboxServer
 import Testing
 import Wire
 
-/// The sandbox as a process: its keys, its page, its ports.
-@Suite(.timeLimit(.minutes(1))) struct SandboxTests {
-    @Test func keysSurviveRestart() async throws {
+@Suite("Sandbox", .timeLimit(.minutes(1))) struct SandboxTests {
+    @Test("Keys and subscriptions survive a restart")
+    func restart() async throws {
         try await withFolder { folder in
             var configuration = SandboxConfiguration()
             configuration.folder = "\(folder)/kept"
@@ -36,7 +36,8 @@ import Wire
         }
     }
 
-    @Test func certificateNames() async throws {
+    @Test("The certificate is valid for the configured host names")
+    func certificateNames() async throws {
         try await withSandbox {
             $0.names = ["push.example.org"]
         } test: { fixture in
@@ -61,7 +62,8 @@ import Wire
         }
     }
 
-    @Test func portInUse() async throws {
+    @Test("A port in use prevents the start")
+    func portInUse() async throws {
         try await withSandbox { fixture in
             var configuration = SandboxConfiguration()
             configuration.port = Int(fixture.sandbox.url.split(separator: ":").last ?? "") ?? 0
@@ -70,7 +72,10 @@ import Wire
         }
     }
 
-    @Test(arguments: ["/", "/page.css", "/page.js"])
+    @Test(
+        "The page has a content security policy and loads nothing from other hosts",
+        arguments: ["/", "/page.css", "/page.js"]
+    )
     func contentSecurityPolicy(path: String) async throws {
         try await withSandbox { fixture in
             let page = try await fixture.send(.GET, fixture.sandbox.url + path)
@@ -79,20 +84,22 @@ import Wire
             let policy = page.headers["content-security-policy"].first ?? ""
             #expect(policy.contains("default-src 'none'; script-src 'self'; style-src 'self'"))
             #expect(page.headers["x-content-type-options"] == ["nosniff"])
-            // Nothing of it is anywhere else, and what comes from outside is never made markup of.
+            // All resources are local, and scripts insert no markup.
             let addresses = page.text.matches(of: /(?:src|href)="([^"]*)"/).map { String($0.1) }
             #expect(addresses.allSatisfy { $0.hasPrefix("/") || $0.hasPrefix("data:") })
-            #expect(!page.text.contains("innerHTML") && !page.text.contains("insertAdjacentHTML"))
+            #expect(!page.text.contains("innerHTML"))
+            #expect(!page.text.contains("insertAdjacentHTML"))
             #expect(try await fixture.control(path, "{}").status == 405)
         }
     }
 
-    @Test func notFound() async throws {
+    @Test("An unknown path, a wrong method and a large body are rejected")
+    func notFound() async throws {
         try await withSandbox { fixture in
             let url = fixture.sandbox.url
             for path in ["/nothing", "/sandbox", "/sandbox/nothing", "/webpush", "/fcm/nothing"] {
-                let nowhere = try await fixture.send(.GET, url + path)
-                #expect(nowhere.status == 404)
+                let response = try await fixture.send(.GET, url + path)
+                #expect(response.status == 404)
             }
             let put = try await fixture.send(.PUT, url + "/sandbox/script")
             let large = try await fixture.send(.POST, url + "/fcm/token", body: Data(count: 300_000))
@@ -105,7 +112,8 @@ import Wire
         }
     }
 
-    @Test func credentialsUseRequestHost() async throws {
+    @Test("Credentials have URLs with the host of the request")
+    func credentialHost() async throws {
         try await withSandbox { fixture in
             let local = fixture.sandbox.url.replacing("127.0.0.1", with: "localhost")
 

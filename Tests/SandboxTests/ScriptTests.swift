@@ -5,18 +5,18 @@ import SandboxServer
 import Testing
 import Wire
 
-/// Failures by order.
-@Suite(.timeLimit(.minutes(1))) struct ScriptTests {
+@Suite("Scripted failures", .timeLimit(.minutes(1))) struct ScriptTests {
     private static let other = String(repeating: "cd", count: 32)
 
     private static func push(
         to device: String,
         in fixture: SandboxFixture
-    ) async throws -> (status: Int, answered: ContinuousClock.Instant) {
+    ) async throws -> (status: Int, completed: ContinuousClock.Instant) {
         (try await fixture.push(to: device, within: .seconds(50)).status, .now)
     }
 
-    @Test func failureCount() async throws {
+    @Test("A rule applies to its device as often as it says")
+    func failureCount() async throws {
         try await withSandbox { fixture in
             let device = #""token":"\#(SandboxFixture.device)""#
             let rule = #"{"service":"apns",\#(device),"reason":"TooManyRequests","times":2,"retryAfter":7}"#
@@ -34,7 +34,8 @@ import Wire
         }
     }
 
-    @Test func unregisteredTimestamp() async throws {
+    @Test("A scripted unregistration has the current time or the time of the rule")
+    func unregisteredTimestamp() async throws {
         try await withSandbox { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .apns, status: 410, times: 1))
             try fixture.sandbox.script.add(
@@ -55,7 +56,8 @@ import Wire
         }
     }
 
-    @Test func rulePrecedence() async throws {
+    @Test("A rule for a device precedes a rule for all, and rules can be deleted")
+    func rulePrecedence() async throws {
         try await withSandbox { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .apns, reason: "ServiceUnavailable"))
             try fixture.sandbox.script.add(ScriptRule(service: .apns, token: SandboxFixture.device, status: 500))
@@ -73,53 +75,56 @@ import Wire
         }
     }
 
-    @Test func silence() async throws {
+    @Test("A notification may be accepted without a response")
+    func silence() async throws {
         try await withSandbox { fixture in
             _ = try await fixture.push()
             try fixture.sandbox.script.add(ScriptRule(service: .apns, behaviour: .silence, times: 1, accepts: true))
 
-            let unanswered = Task { try await fixture.push(within: .seconds(60)) }
-            // It has arrived, so that what follows waits for nothing but an answer.
+            let pending = Task { try await fixture.push(within: .seconds(60)) }
+            // The request has arrived, so only the response is outstanding.
             try await fixture.sandbox.received.wait(forTotal: 2)
             try await Task.sleep(for: .seconds(1))
-            unanswered.cancel()
-            await #expect(throws: (any Error).self) { try await unanswered.value }
+            pending.cancel()
+            await #expect(throws: (any Error).self) { try await pending.value }
 
             #expect(fixture.sandbox.received.counts.accepted == 2)
             #expect(try await fixture.push().status == 200)
         }
     }
 
-    @Test func delay() async throws {
+    @Test("A delayed response does not delay others")
+    func delay() async throws {
         try await withSandbox { fixture in
-            // One goes ahead, so that the connection allows more than one stream.
+            // After its first request the connection allows more than one stream.
             _ = try await fixture.push()
             try fixture.sandbox.script.add(
                 ScriptRule(service: .apns, token: SandboxFixture.device, times: 1, delay: 15)
             )
 
             async let slow = Self.push(to: SandboxFixture.device, in: fixture)
-            // It has arrived before the quick one is sent.
+            // The slow notification has arrived before the quick one is sent.
             try await fixture.sandbox.received.wait(forTotal: 2)
             let quick = try await Self.push(to: Self.other, in: fixture)
 
             #expect(quick.status == 200)
             #expect(try await slow.status == 200)
-            #expect(try await slow.answered > quick.answered)
+            #expect(try await slow.completed > quick.completed)
         }
     }
 
-    @Test func http1Faults() async throws {
+    @Test("A request over HTTP/1.1 may get no response or lose its connection")
+    func http1Faults() async throws {
         try await withSandbox { fixture in
             let form = try fixture.assertion()
             #expect(try await fixture.requestToken(form).status == 200)
             try fixture.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .silence, times: 1))
-            let unanswered = Task { try await fixture.requestToken(form, within: .seconds(60)) }
-            // It has arrived, so that what follows waits for nothing but an answer.
+            let pending = Task { try await fixture.requestToken(form, within: .seconds(60)) }
+            // The request has arrived, so only the response is outstanding.
             while !fixture.sandbox.script.rules.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
             try await Task.sleep(for: .seconds(1))
-            unanswered.cancel()
-            await #expect(throws: (any Error).self) { try await unanswered.value }
+            pending.cancel()
+            await #expect(throws: (any Error).self) { try await pending.value }
 
             try fixture.sandbox.script.add(ScriptRule(service: .fcmToken, behaviour: .reset, times: 1))
             await #expect(throws: (any Error).self) { try await fixture.requestToken(form) }
@@ -128,12 +133,15 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (#"{"service":"mail"}"#, "service"), (#"{"service":"apns","status":99}"#, "status"),
-        (#"{"service":"apns","times":0}"#, "times"), (#"{"service":"apns","delay":-1}"#, "delay"),
-        (#"{"service":"fcm","behaviour":"goaway"}"#, "behaviour"), (#"{"status":500}"#, "service"),
-    ])
-    func rejectsInvalidRule(json: String, field: String) async throws {
+    @Test(
+        "An invalid rule is rejected with the field",
+        arguments: [
+            (#"{"service":"mail"}"#, "service"), (#"{"service":"apns","status":99}"#, "status"),
+            (#"{"service":"apns","times":0}"#, "times"), (#"{"service":"apns","delay":-1}"#, "delay"),
+            (#"{"service":"fcm","behaviour":"goaway"}"#, "behaviour"), (#"{"status":500}"#, "service"),
+        ]
+    )
+    func invalidRule(json: String, field: String) async throws {
         try await withSandbox { fixture in
             let reply = try await fixture.control("/sandbox/script", json)
 

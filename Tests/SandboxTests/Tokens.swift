@@ -4,11 +4,11 @@ import Foundation
 import SandboxServer
 import Wire
 
-/// Makes the tokens that clients sign, and those that they should not.
+/// Makes valid and invalid tokens of push clients.
 enum Tokens {
     enum Signature { case raw, der, forged }
 
-    /// A provider token of APNs.
+    /// Returns a provider token of APNs.
     static func apple(
         _ credentials: SandboxCredentials,
         issuedAt: Int,
@@ -26,7 +26,7 @@ enum Tokens {
         return "\(input).\(Base64URL.encode(signature == .der ? made.derRepresentation : made.rawRepresentation))"
     }
 
-    /// A service account's assertion, for Google's token endpoint.
+    /// Returns a service account's assertion for Google's token endpoint.
     static func google(
         _ account: ServiceAccount,
         at time: Int,
@@ -47,7 +47,7 @@ enum Tokens {
         return "\(input).\(Base64URL.encode(signature.rawRepresentation))"
     }
 
-    /// The `Authorization` of a Web Push.
+    /// Returns the `Authorization` header of a Web Push request.
     static func vapid(
         _ key: P256.Signing.PrivateKey,
         audience: String,

@@ -5,8 +5,7 @@ import SandboxServer
 import Testing
 import Wire
 
-/// A browser's push service, and the browser.
-@Suite(.timeLimit(.minutes(1))) struct WebPushTests {
+@Suite("Web Push of the sandbox", .timeLimit(.minutes(1))) struct WebPushTests {
     private let key = P256.Signing.PrivateKey()
 
     private func send(
@@ -30,7 +29,8 @@ import Wire
         return try await fixture.send(.POST, subscription.endpoint, headers: headers, body: body)
     }
 
-    @Test func decryptsPush() async throws {
+    @Test("A message is decrypted and shown with its headers")
+    func decryption() async throws {
         try await withSandbox { fixture in
             let subscription = try fixture.sandbox.subscribe()
             let content = #"{"id":"n-1","title":"Live","body":"ü 🎹","data":{"url":"/x"}}"#
@@ -52,7 +52,8 @@ import Wire
         }
     }
 
-    @Test func emptyPush() async throws {
+    @Test("A message may be empty or plain text")
+    func emptyPush() async throws {
         try await withSandbox { fixture in
             let subscription = try fixture.sandbox.subscribe()
             let token = try Tokens.vapid(key, audience: fixture.sandbox.url, expiry: fixture.clock.seconds + 60)
@@ -71,6 +72,7 @@ import Wire
     }
 
     @Test(
+        "An invalid header is rejected with a reason",
         arguments: [
             ("ttl", nil, 400, "MissingTTL"), ("ttl", "soon", 400, "MissingTTL"), ("ttl", "2419201", 400, "TTLTooLong"),
             ("urgency", "now", 400, "BadUrgency"), ("topic", String(repeating: "t", count: 33), 400, "BadTopic"),
@@ -79,7 +81,7 @@ import Wire
             ("authorization", "vapid t=a.b.c", 401, "MalformedVapid"),
         ] as [(String, String?, Int, String)]
     )
-    func checksHeaders(name: String, value: String?, status: Int, reason: String) async throws {
+    func invalidHeader(name: String, value: String?, status: Int, reason: String) async throws {
         try await withSandbox { fixture in
             let reply = try await send("{}", to: fixture.sandbox.subscribe(), in: fixture, headers: [name: value])
 
@@ -89,7 +91,8 @@ import Wire
         }
     }
 
-    @Test func rejectsInvalidVapid() async throws {
+    @Test("An invalid VAPID token is rejected with a reason")
+    func invalidToken() async throws {
         try await withSandbox { fixture in
             let subscription = try fixture.sandbox.subscribe()
             let now = fixture.clock.seconds
@@ -111,7 +114,8 @@ import Wire
         }
     }
 
-    @Test func restrictedSubscription() async throws {
+    @Test("A subscription with an application server key accepts only that key")
+    func restrictedSubscription() async throws {
         try await withSandbox { fixture in
             let own = Base64URL.encode(key.publicKey.x963Representation)
             let made = try await fixture.control("/sandbox/subscriptions", #"{"applicationServerKey":"\#(own)"}"#)
@@ -130,7 +134,8 @@ import Wire
         }
     }
 
-    @Test func unknownSubscription() async throws {
+    @Test("An unknown subscription is not found, and an ended one is gone")
+    func unknownSubscription() async throws {
         try await withSandbox { fixture in
             let subscription = try fixture.sandbox.subscribe()
             let id = try #require(subscription.endpoint.split(separator: "/").last)
@@ -146,7 +151,8 @@ import Wire
         }
     }
 
-    @Test func rejectsUndecryptable() async throws {
+    @Test("A message that cannot be decrypted or is too large is rejected")
+    func undecryptable() async throws {
         try await withSandbox { fixture in
             let subscription = try fixture.sandbox.subscribe()
             var other = try fixture.sandbox.subscribe()
@@ -162,7 +168,8 @@ import Wire
         }
     }
 
-    @Test func scriptedFailures() async throws {
+    @Test("A scripted failure has its status and Retry-After")
+    func scriptedFailures() async throws {
         try await withSandbox { fixture in
             let subscription = try fixture.sandbox.subscribe()
             for status in [404, 410, 413, 429, 500] {
@@ -177,7 +184,8 @@ import Wire
         }
     }
 
-    @Test func overTLS() async throws {
+    @Test("A message is accepted over TLS")
+    func overTLS() async throws {
         try await withSandbox { fixture in
             var subscription = try fixture.sandbox.subscribe()
             let host = fixture.sandbox.apnsURL
@@ -203,7 +211,7 @@ import Wire
     }
 }
 
-/// Encrypts for a browser as RFC 8291 says: what a push server does.
+/// Encrypts for a browser by RFC 8291, as a push server does.
 private enum Encryption {
     static func encrypted(_ plain: Data, for subscription: WebSubscription) throws -> Data {
         let browser = try #require(Base64URL.decode(subscription.keys.p256dh))

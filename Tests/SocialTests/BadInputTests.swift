@@ -193,7 +193,7 @@ import Wire
 extension Fixture {
     /// What is in the tables that people's requests write to.
     fileprivate func tables() async throws -> [String] {
-        let counted = ["accounts", "authorizations", "posts", "post_media", "deliveries", "changes", "polled_lists"]
+        let counted = ["accounts", "authorizations", "posts", "post_media", "publications", "changes", "polled_lists"]
             .map { "SELECT '\($0) ' || count(*) AS row FROM \($0)" }
         return try await rows(counted.joined(separator: " UNION ALL "))
     }

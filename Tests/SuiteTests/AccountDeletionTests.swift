@@ -12,14 +12,14 @@ import TestSupport
 import Testing
 import Wire
 
-/// How somebody takes everything along and goes, through the gateway and out of every service.
 extension SuiteTests {
-    @Suite struct AccountDeletionTests {
-        @Test func accountDeletion() async throws {
+    @Suite("Account deletion and export") struct AccountDeletionTests {
+        @Test("A deleted account leaves nothing in any table or file, and other users keep their data")
+        func deletion() async throws {
             try await Self.withDatabase { suite, database in
                 let deletedUser = try await suite.person("hermengilde")
                 let bo = try await suite.person("bo")
-                let created = try await Self.createData(deletedUser, beside: bo)
+                let created = try await Self.createData(deletedUser, with: bo)
                 let needles = [
                     deletedUser.signIn.userId, "hermengilde", "Von der Tann", "phone-of-hers", created.token,
                     created.file,
@@ -29,13 +29,13 @@ extension SuiteTests {
                     try !LeftoverData.inFiles(below: "\(suite.directory)/.roost/blobs", containing: needles).isEmpty
                 )
 
-                let gone = try await deletedUser.service.send(
+                let deletion = try await deletedUser.service.send(
                     .delete,
                     "/auth/me",
                     body: try WireJSON.encoder().encode(AccountDeletion(password: "a password of hermengilde")),
                     timeout: .seconds(20)
                 )
-                #expect(gone.status == 202)
+                #expect(deletion.status == 202)
                 try await eventually(within: SuiteTests.promptLimit, "signed out everywhere") {
                     do {
                         _ = try await deletedUser.preferences.devices()
@@ -45,7 +45,7 @@ extension SuiteTests {
                     }
                 }
 
-                try await eventually(within: .seconds(240), "wiped everywhere") {
+                try await eventually(within: .seconds(240), "deleted everywhere") {
                     try await database.one("SELECT count(*) AS n FROM auth.deletion_jobs") { try $0.int("n") } == 0
                 }
                 let traces = try await LeftoverData.inTables(of: Self.schemas, containing: needles, database)
@@ -53,7 +53,7 @@ extension SuiteTests {
                 let files = try LeftoverData.inFiles(below: "\(suite.directory)/.roost/blobs", containing: needles)
                 #expect(files == [])
 
-                // What others own is there still.
+                // Other users keep what they own.
                 let history = try await bo.conversations.messages(created.shared)
                 let goodbye = try #require(history.first { $0.data == "good-bye" })
                 #expect(goodbye.senderUser == nil)
@@ -61,7 +61,7 @@ extension SuiteTests {
             }
         }
 
-        @Test("Nothing is left of the text of a message that was deleted or edited")
+        @Test("The text of deleted and edited messages and of deleted comments is removed everywhere")
         func deletedText() async throws {
             try await Self.withDatabase { suite, database in
                 let ana = try await suite.person("ana")
@@ -83,7 +83,7 @@ extension SuiteTests {
                 let comment = try await ana.photos.comment("glockenspiel", on: post.postId)
                 let needles = ["xylophone", "marimba", "glockenspiel"]
                 for needle in needles {
-                    try await eventually(within: SuiteTests.promptLimit, "told") {
+                    try await eventually(within: SuiteTests.promptLimit, "notified") {
                         try await !LeftoverData.inTables(of: ["push"], containing: [needle], database).isEmpty
                     }
                 }
@@ -92,30 +92,30 @@ extension SuiteTests {
                 try await ana.conversations.edit(edited.id, in: shared.token, to: .init(data: "better"))
                 try await ana.photos.delete(comment.commentId, on: post.postId)
 
-                try await eventually(within: SuiteTests.promptLimit, "forgotten everywhere") {
+                try await eventually(within: SuiteTests.promptLimit, "text removed everywhere") {
                     try await LeftoverData.inTables(of: Self.schemas, containing: needles, database).isEmpty
                 }
                 #expect(try LeftoverData.inFiles(below: "\(suite.directory)/.roost/blobs", containing: needles) == [])
                 for person in [ana, bo] {
-                    let answer = try await person.service.send(.get, "/auth/me/export", timeout: .seconds(30))
-                    let archive = try await Unzipped(answer.body)
+                    let response = try await person.service.send(.get, "/auth/me/export", timeout: .seconds(30))
+                    let archive = try await Unzipped(response.body)
                     let text = archive.files.values.map { String(decoding: $0, as: UTF8.self) }.joined()
                     for needle in needles { #expect(!text.contains(needle), "\(needle)") }
                 }
             }
         }
 
-        /// One archive, which a program opens that nobody here wrote.
-        @Test func exportArchive() async throws {
+        @Test("The export is a valid ZIP archive of the user's data, without secrets")
+        func exportArchive() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
-                let created = try await Self.createData(ana, beside: bo)
+                let created = try await Self.createData(ana, with: bo)
 
-                let answer = try await ana.service.send(.get, "/auth/me/export", timeout: .seconds(30))
+                let response = try await ana.service.send(.get, "/auth/me/export", timeout: .seconds(30))
 
-                #expect(answer.headers[.contentType] == "application/zip")
-                let archive = try await Unzipped(answer.body)
+                #expect(response.headers[.contentType] == "application/zip")
+                let archive = try await Unzipped(response.body)
                 #expect(archive.problem == nil)
                 for name in [
                     "account/account.json", "account/audit.json", "account/sessions.json", "conversations/profile.json",
@@ -127,29 +127,32 @@ extension SuiteTests {
                 }
                 let documents = archive.files.filter { $0.key.hasSuffix(".json") }
                 let text = documents.values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")
-                #expect(text.contains("good-bye") && text.contains("Nice!") && text.contains("pianist"))
+                #expect(text.contains("good-bye"))
+                #expect(text.contains("Nice!"))
+                #expect(text.contains("pianist"))
                 #expect(archive.files.keys.contains { $0.hasPrefix("photos/images/\(created.file)") })
                 for secret in [created.token, ana.signIn.refreshToken] {
-                    #expect(!text.contains(secret) && !archive.files.keys.contains { $0.contains(secret) })
+                    #expect(!text.contains(secret))
+                    #expect(!archive.files.keys.contains { $0.contains(secret) })
                 }
             }
         }
 
         private static let schemas = ["auth", "conversations", "photos", "push", "social"]
 
-        /// What somebody leaves behind who has lived here.
+        /// The data of a user that `createData` creates.
         private struct CreatedData {
-            /// A conversation of both.
+            /// The token of a conversation of both users.
             var shared: String
-            /// A post of the other's that she has commented on.
+            /// A post of the other user on which the user has commented.
             var commented: String
-            /// Where push reaches her.
+            /// The push token of the user's device.
             var token: String
-            /// The key of her picture's blob.
+            /// The key of the image's blob.
             var file: String
         }
 
-        private static func createData(_ person: Person, beside other: Person) async throws -> CreatedData {
+        private static func createData(_ person: Person, with other: Person) async throws -> CreatedData {
             let me = try WireJSON.encoder().encode(AccountChanges(fullName: .set("Von der Tann")))
             _ = try await person.service.send(.patch, "/auth/me", body: me)
             let token = String(repeating: "c3", count: 32)
@@ -182,7 +185,7 @@ extension SuiteTests {
             )
         }
 
-        /// A suite over a server that the test can look into, and that asks a second time at once.
+        /// Runs a suite with a database that the test can read, and with a second deletion pass after one second.
         private static func withDatabase(
             _ body: (RunningSuite, PostgresPool) async throws -> Void
         ) async throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What may happen to a backup that is kept for long, and what is said about it.
+/// Kinds of damage to a backup, with the error message of each.
 enum BackupCorruption {
     typealias Damage = @Sendable (_ path: String) throws -> Void
 
@@ -18,7 +18,7 @@ enum BackupCorruption {
         ),
     ]
 
-    /// Changes the manifest and, as somebody would who knows what he does, its checksum.
+    /// Changes the manifest and its checksum.
     static func rewrite(_ path: String, _ change: (String) -> String) throws {
         let manifest = "\(path)/manifest.json"
         let old = try String(contentsOfFile: manifest, encoding: .utf8)

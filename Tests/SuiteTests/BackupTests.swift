@@ -7,12 +7,12 @@ import Logging
 import Postgres
 import Testing
 
-/// What a backup holds, and what is said where one cannot be taken or restored.
 extension SuiteTests {
-    @Suite struct BackupTests {
+    @Suite("Backup and restore") struct BackupTests {
         private static let unlimited = ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]
 
-        @Test func backupUnderLoad() async throws {
+        @Test("A backup under load has every message that was acknowledged before it")
+        func underLoad() async throws {
             try await RunningSuite.with(settings: Self.unlimited) { suite in
                 let people = [try await suite.person("ana"), try await suite.person("bo")]
                 let made = try await people[0].conversations.create(ConversationDraft(label: "load"))
@@ -33,7 +33,7 @@ extension SuiteTests {
             }
         }
 
-        /// Restores into an empty checkout that has the secrets, starts it, and reads what is there as its people do.
+        /// Restores into an empty checkout with the same secrets, starts it, and reads the history as a user.
         private static func restoreElsewhere(
             _ path: String,
             of suite: RunningSuite,
@@ -50,7 +50,7 @@ extension SuiteTests {
                 #expect(restored.status.isSuccess, "\(restored.output)")
                 try await other.start()
 
-                // His password is known, and nothing that he has seen is gone; what he says next comes after it.
+                // Ana's password is valid, every acknowledged message is there, and the next message follows them.
                 let ana = try await other.signInAgain("ana")
                 try await load.check(by: ana, atLeast: before)
                 let history = try await ana.conversations.messages(load.token, query: [("count", "1")])
@@ -63,7 +63,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func backupPermissions() async throws {
+        @Test("A backup is readable by its owner only, has valid checksums, and can be repeated")
+        func permissions() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
 
@@ -94,7 +95,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func restoresUploads() async throws {
+        @Test("Uploads are restored, and a damaged upload is detected")
+        func uploads() async throws {
             try await Self.withDatabase { suite in
                 let blobs = "\(suite.directory)/.roost/blobs/conversations"
                 for (name, text) in ["ab/abc": "a picture", "cd/cde": "a song", "incoming/1": "half of a"] {
@@ -121,7 +123,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func rejectsDamagedBackup() async throws {
+        @Test("A damaged backup is rejected with the cause")
+        func damagedBackup() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
                 _ = try await suite.roost("backup", path).run(within: .seconds(60))
@@ -137,13 +140,14 @@ extension SuiteTests {
                     #expect(result.status == .code(words.contains("newer release") ? 1 : 2), "\(words)")
                     try FileManager.default.removeItem(atPath: copy)
                 }
-                // All is still there: it can be backed up again, and restored over itself.
+                // The undamaged backup can still be restored.
                 let again = try await suite.roost("restore", path, "--dry-run").run(within: .seconds(60))
                 #expect(again.status.isSuccess, "\(again.output)")
             }
         }
 
-        @Test func keepsNonEmptyDatabase() async throws {
+        @Test("A restore into a database with tables requires --replace")
+        func nonEmptyDatabase() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
                 _ = try await suite.roost("backup", path).run(within: .seconds(60))
@@ -157,56 +161,59 @@ extension SuiteTests {
             }
         }
 
-        @Test func unwritableTarget() async throws {
+        @Test("A backup that cannot be written fails, and leaves no files")
+        func unwritableTarget() async throws {
             try await Self.withDatabase { suite in
-                let place = "\(suite.directory)/place"
-                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+                let parent = "\(suite.directory)/place"
+                try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
 
-                let nowhere = try await suite.roost("backup", "\(place)/missing/backup").run(within: .seconds(60))
-                #expect(nowhere.status == .code(1))
-                #expect(nowhere.output.contains("cannot create a folder in \(place)/missing"), "\(nowhere.output)")
+                let missing = try await suite.roost("backup", "\(parent)/missing/backup").run(within: .seconds(60))
+                #expect(missing.status == .code(1))
+                #expect(missing.output.contains("cannot make a folder in \(parent)/missing"), "\(missing.output)")
 
-                // A disk that is full after 4 kB, as far as the process can tell.
-                var full = suite.roost("backup", "\(place)/backup")
+                // A limit of 4 kB for files acts like a full disk.
+                var full = suite.roost("backup", "\(parent)/backup")
                 full.arguments = ["-c", "ulimit -f 4; exec \"$0\" \"$@\"", full.executable] + full.arguments
                 full.executable = "bash"
                 let (status, output) = try await full.run(within: .seconds(60))
                 #expect(status == .code(1), "\(output)")
                 #expect(output.contains("pg_dump of auth failed"), "\(output)")
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: parent).isEmpty)
             }
         }
 
-        @Test func interruptedBackup() async throws {
+        @Test("An interrupted backup leaves no files")
+        func interruptedBackup() async throws {
             try await Self.withDatabase { suite in
-                let place = "\(suite.directory)/place"
-                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+                let parent = "\(suite.directory)/place"
+                try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
                 let url = try #require(suite.environment["DATABASE_URL"])
                 let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let pool = PostgresPool(configuration: try PostgresConfiguration(url: url), logger: logger)
 
-                // Held by somebody, so that the backup has to wait.
+                // The lock makes the backup wait.
                 let status = try await pool.transaction { transaction in
                     _ = try await transaction.execute("LOCK TABLE auth.accounts IN ACCESS EXCLUSIVE MODE")
-                    let backup = try await ChildProcess.start(suite.roost("backup", "\(place)/backup"))
+                    let backup = try await ChildProcess.start(suite.roost("backup", "\(parent)/backup"))
                     try await eventually(within: .seconds(30), "waiting for the lock") {
                         try await transaction.one(
                             "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted) AS is_waiting",
                             as: { try $0.bool("is_waiting") }
                         )
                     }
-                    #expect(try FileManager.default.contentsOfDirectory(atPath: place).count == 1)
+                    #expect(try FileManager.default.contentsOfDirectory(atPath: parent).count == 1)
                     backup.signal(SIGINT)
                     return await backup.exit(within: .seconds(30))
                 }
                 await pool.shutdown()
 
                 #expect(status == .code(130))
-                #expect(try FileManager.default.contentsOfDirectory(atPath: place).isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: parent).isEmpty)
             }
         }
 
-        @Test func incompatibleServer() async throws {
+        @Test("A backup of a newer PostgreSQL server or program is rejected")
+        func incompatibleServer() async throws {
             try await Self.withDatabase { suite in
                 let path = "\(suite.directory)/backup"
                 _ = try await suite.roost("backup", path).run(within: .seconds(60))
@@ -226,7 +233,7 @@ extension SuiteTests {
             }
         }
 
-        /// A checkout whose database, of a server that is not its own, is migrated and not used.
+        /// Runs a checkout with a migrated and unused database of an external server.
         private static func withDatabase(_ body: (RunningSuite) async throws -> Void) async throws {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await PostgresServer.temporary(logger: logger)

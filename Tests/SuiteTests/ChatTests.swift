@@ -6,11 +6,11 @@ import Glibc
 import Synchronization
 import Testing
 
-/// `roost chat` as scripts use it, through the gateway.
+/// `roost chat` with pipes for a terminal, through the gateway.
 extension SuiteTests {
-    @Suite struct ChatTests {
-        /// What is said while the service is killed and comes back is there once, for both, and in one order.
-        @Test func chatAcrossRestart() async throws {
+    @Suite("roost chat") struct ChatTests {
+        @Test("Messages sent while the service restarts arrive once, in the same order for both users")
+        func restart() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "walk"))
@@ -28,11 +28,12 @@ extension SuiteTests {
                 let before = (0..<20).map { "cleo: before \($0)" }
                 let after = (0..<20).map { "dan: after \($0)" }
                 for chat in [one, other] {
-                    try await eventually(within: .seconds(90), "all was said") { chat.transcript.count >= 42 }
+                    try await eventually(within: .seconds(90), "all messages shown") { chat.transcript.count >= 42 }
                     #expect(chat.transcript.filter { $0.hasPrefix("cleo: before") } == before)
                     #expect(chat.transcript.filter { $0.hasPrefix("dan: after") } == after)
                 }
-                #expect(one.transcript.count == 42 && one.transcript == other.transcript)
+                #expect(one.transcript.count == 42)
+                #expect(one.transcript == other.transcript)
 
                 #expect(await one.leave() == 0)
                 #expect(await other.leave() == 0)
@@ -43,7 +44,7 @@ extension SuiteTests {
     }
 }
 
-/// `roost chat` in a process of its own, with pipes for a terminal.
+/// A `roost chat` process with pipes for a terminal.
 private final class RunningChat: Sendable {
     private let process: Process
     private let input = Pipe()
@@ -80,7 +81,7 @@ private final class RunningChat: Sendable {
         input.fileHandleForWriting.write(Data(text.utf8))
     }
 
-    /// The messages it has shown, without their times; what the suite says is not among them.
+    /// The messages that were shown, without their times and without system messages.
     var transcript: [String] {
         output.withLock { $0 }.split(separator: "\n").map { String($0.dropFirst(6)) }.filter { !$0.hasPrefix("* ") }
     }
@@ -94,9 +95,9 @@ private final class RunningChat: Sendable {
         }
     }
 
-    /// Ctrl-D, and how it ended.
+    /// Ends the input, as Ctrl-D does, and returns the exit status.
     func leave() async -> Int32? {
-        // Silence: it may be closed.
+        // Silence: the input may be closed already.
         try? input.fileHandleForWriting.close()
         var statuses = ended.stream.makeAsyncIterator()
         return await statuses.next()

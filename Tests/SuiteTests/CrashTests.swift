@@ -5,10 +5,10 @@ import HTTPTypes
 import ServiceClient
 import Testing
 
-/// What a supervisor does about a process that traps, hangs or is stopped, and what it says of that.
+/// The supervisor's handling of a process that traps, hangs or is stopped.
 extension SuiteTests {
     @Suite("Crashes") struct CrashTests {
-        /// Waits until another process of the name answers people again.
+        /// Waits until another process of the service responds to users.
         private func isBack(
             _ suite: RunningSuite,
             _ name: String,
@@ -16,7 +16,7 @@ extension SuiteTests {
             by person: Person
         ) async throws {
             try await eventually(within: .seconds(120), "back") {
-                // Silence: one that is being started is not noted yet, and whoever asks meanwhile is told 502 or 503.
+                // Silence: a starting process is not recorded yet, and requests get 502 or 503 meanwhile.
                 guard let process = try? suite.process(name), process != former else { return false }
                 return (try? await person.service.send(.get, "/conversations").status) == 200
             }
@@ -41,11 +41,12 @@ extension SuiteTests {
 
                 let log = "\(suite.directory)/.roost/logs"
                 let restarts = try String(contentsOfFile: "\(log)/restarts.log", encoding: .utf8)
-                #expect(restarts.contains(#""process":"conversations""#) && restarts.contains(#""end":"signal 4""#))
-                #expect(suite.output.contains("conversations exited with signal 4; restarting"))
+                #expect(restarts.contains(#""process":"conversations""#))
+                #expect(restarts.contains(#""end":"signal 4""#))
+                #expect(suite.output.contains("conversations ended with signal 4; starting it again"))
                 let backtrace = try String(contentsOfFile: "\(log)/conversations.log", encoding: .utf8)
                 #expect(backtrace.contains("Program crashed"))
-                #expect(backtrace.contains("libc.so.6"), "without the images its addresses mean nothing")
+                #expect(backtrace.contains("libc.so.6"), "a backtrace without images has meaningless addresses")
                 let metrics = try await text(suite, "/metrics", port: suite.conversationsPort)
                 #expect(metrics.contains("roost_process_starts_total 2"))
                 try await eventually(within: .seconds(60), "in the status") {
@@ -56,7 +57,7 @@ extension SuiteTests {
             }
         }
 
-        @Test("A service that is silent is killed and started again")
+        @Test("A service that does not respond is killed and started again")
         func silent() async throws {
             try await RunningSuite.with(options: ["--liveness-timeout", "5"]) { suite in
                 let ana = try await suite.person("ana")
@@ -88,7 +89,7 @@ extension SuiteTests {
             }
         }
 
-        @Test("A process that was suspended for longer than a hang may last goes on")
+        @Test("A process that was suspended for longer than the watchdog's limit continues")
         func suspended() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")

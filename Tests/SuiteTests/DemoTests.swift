@@ -6,23 +6,25 @@ import TestSupport
 import Testing
 import Wire
 
-/// What one finds after `roost up` beside the sandbox: somebody who is on all networks.
+/// The demo account that `roost up` creates with the sandbox, which is linked to all networks.
 extension SuiteTests {
-    @Suite struct DemoTests {
-        @Test func demoReceivesEvents() async throws {
-            // Each network has answered by then, also on a machine that is held up.
+    @Suite("Demo account") struct DemoTests {
+        @Test("The demo account has a feed of all networks, and receives each webhook's message once")
+        func events() async throws {
+            // Long enough for every network to respond on a slow machine.
             try await FakePhones.with(settings: ["SOCIAL_DEADLINE_MS": "15000"]) { suite, phones in
                 let demo = try await suite.demo()
                 let sandbox = suite.client(port: phones.port, jwt: nil)
 
                 let networks = try await demo.get("/networks", as: JSONValue.self)["networks"].array
-                #expect(networks.count == 9 && networks.allSatisfy { $0["state"].string == "linked" }, "\(networks)")
+                #expect(networks.count == 9, "\(networks)")
+                #expect(networks.allSatisfy { $0["state"].string == "linked" }, "\(networks)")
                 let feed = try await demo.get("/feed", query: [("limit", "100")], as: JSONValue.self)
                 let reports = networks.map { feed["meta"]["networks"][$0["network"].string ?? ""]["code"].int }
                 #expect(reports == Array(repeating: 200, count: 9), "\(feed["meta"])")
                 #expect(feed["response"]["items"].array.count == 100)
 
-                // Each is called three times, and the last first: what was said is heard once all the same.
+                // Each webhook is called three times and in reverse order, but the client receives each message once.
                 for network in Self.webhookNetworks {
                     let plan = #"{"times": 3, "held": true, "reversed": true}"#
                     try await sandbox.control("/sandbox/networks/\(network)/webhooks", plan)
@@ -33,8 +35,8 @@ extension SuiteTests {
                     _ = await stream.event()
                     for network in Self.webhookNetworks {
                         for text in ["first", "second"] {
-                            let said = #"{"from": "eli", "to": "ana", "text": "\#(text) on \#(network)"}"#
-                            try await sandbox.control("/sandbox/networks/\(network)/messages", said)
+                            let message = #"{"from": "eli", "to": "ana", "text": "\#(text) on \#(network)"}"#
+                            try await sandbox.control("/sandbox/networks/\(network)/messages", message)
                         }
                         try await sandbox.control("/sandbox/networks/\(network)/webhooks", #"{"held": false}"#)
                     }
@@ -47,12 +49,12 @@ extension SuiteTests {
                             == Self.webhookNetworks.flatMap { ["first on \($0)", "second on \($0)"] }.sorted()
                     )
                     for network in Self.webhookNetworks {
-                        try await eventually(within: .seconds(60), "all of \(network) told") {
+                        try await eventually(within: .seconds(60), "all webhooks of \(network) called") {
                             let path = "/sandbox/networks/\(network)/webhooks"
                             return try await sandbox.get(path, as: JSONValue.self)["waiting"].int == 0
                         }
                     }
-                    // What follows is the first thing that it hears after them.
+                    // The next message is the first event after them, so none was repeated.
                     try await sandbox.control(
                         "/sandbox/networks/facebook/webhooks",
                         #"{"times": 1, "reversed": false}"#
@@ -68,7 +70,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func existingDemoAccount() async throws {
+        @Test("roost demo fails if the account has another password")
+        func wrongPassword() async throws {
             try await FakePhones.with { suite, _ in
                 _ = try await suite.demo()
                 var other = suite.roost("demo")
@@ -82,19 +85,19 @@ extension SuiteTests {
             }
         }
 
-        /// Networks that call.
+        /// The networks with webhooks.
         private static let webhookNetworks = ["facebook", "instagram", "twitter"]
     }
 }
 
 extension RunningSuite {
-    /// The account that `roost up` makes beside the sandbox, linked to all networks.
+    /// Returns a client of the demo account.
     func demo() async throws -> ServiceClient { gateway(jwt: try await demoToken()) }
 
     func demoToken() async throws -> String {
         var output = ""
-        // Right after the start its password may not be made yet.
-        try await eventually(within: .seconds(60), "somebody to try things with") {
+        // Right after the start the account may not exist yet.
+        try await eventually(within: .seconds(60), "a demo account") {
             let ended = try await roost("demo").run(within: .seconds(60))
             output = ended.output
             return ended.status.isSuccess
@@ -104,7 +107,7 @@ extension RunningSuite {
 }
 
 extension ServiceClient {
-    /// Posts JSON whose answer is of no interest.
+    /// Posts JSON and ignores the response.
     fileprivate func control(_ path: String, _ json: String) async throws {
         _ = try await send(.post, path, body: Data(json.utf8), timeout: .seconds(10))
     }

@@ -8,10 +8,11 @@ import TestSupport
 import Testing
 import Wire
 
-/// Where people are notified, as auth, push and the gateway have it together.
+/// Devices across auth, push and the gateway.
 extension SuiteTests {
-    @Suite struct DeviceTests {
-        @Test func deviceFollowsSession() async throws {
+    @Suite("Devices across services") struct DeviceTests {
+        @Test("A sign-out removes the session's device, also if push is suspended meanwhile")
+        func signOut() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let again = try await suite.signInAgain("ana")
@@ -21,19 +22,20 @@ extension SuiteTests {
                 try await ana.preferences.register(DeviceDraft(platform: "ios_production", token: phone))
                 #expect(try await again.preferences.devices().count == 2)
 
-                // Push is away meanwhile, and hears of it when it is back.
+                // Push is suspended during the sign-out, and receives the event afterwards.
                 try suite.process("push").signal(SIGSTOP)
                 let _: Done = try await ana.service.post("/auth/logout", [String: String]())
                 try suite.process("push").signal(SIGCONT)
 
-                try await eventually(within: .seconds(60), "gone with its session") {
-                    // Silence: where it was away for long, the gateway has to find out first that push is back.
+                try await eventually(within: .seconds(60), "removed with its session") {
+                    // Silence: after a long suspension the gateway has to find out first that push responds.
                     (try? await again.preferences.devices()) == [kept]
                 }
             }
         }
 
-        @Test func registersBrowser() async throws {
+        @Test("A browser subscribes with the VAPID key and registers as a device")
+        func browser() async throws {
             let ports = try LoopbackPort.free(4).map(\.number)
             let settings = [
                 "SANDBOX": "1", "SANDBOX_URL": "http://127.0.0.1:\(ports[0])", "SANDBOX_APNS_PORT": "\(ports[1])",
@@ -48,14 +50,14 @@ extension SuiteTests {
                     ["applicationServerKey": key]
                 )
 
-                // In the clear, on this machine: nobody else's browser could be there.
+                // HTTP is allowed because the endpoint is on the loopback address.
                 #expect(browser.endpoint.hasPrefix("http://127.0.0.1:\(ports[0])/"))
                 let device = try await ana.preferences.register(DeviceDraft(platform: "web", subscription: browser))
                 #expect(try await ana.preferences.devices() == [device])
             }
         }
 
-        @Test("The device given at login is registered in the answer of authenticate, however soon that comes")
+        @Test("authenticate shows the device of the login as registered, however early it comes")
         func registeredAtOnce() async throws {
             try await RunningSuite.with { suite in
                 let admin = try await ApplicationTests.administrator(of: suite)
@@ -65,18 +67,19 @@ extension SuiteTests {
                         let token = "token \(number)"
                         let ada = try await accounts.signIn("ada", device: "phone \(number)", pushToken: token)
                         let socket = try await SocketClient(port: suite.gatewayPort)
-                        let answer = try await socket.ask("authenticate", #"{"authToken":"\#(ada.session)"}"#)
-                        #expect(answer["code"].int == 200, "\(answer)")
-                        #expect(answer["serial"].string == "phone \(number)")
-                        #expect(answer["platform"].string == "gcm")
-                        #expect(answer["status"].string == "registered")
-                        #expect(answer["pushToken"].string == "token\(number)")
+                        let response = try await socket.ask("authenticate", #"{"authToken":"\#(ada.session)"}"#)
+                        #expect(response["code"].int == 200, "\(response)")
+                        #expect(response["serial"].string == "phone \(number)")
+                        #expect(response["platform"].string == "gcm")
+                        #expect(response["status"].string == "registered")
+                        #expect(response["pushToken"].string == "token\(number)")
                     }
                 }
             }
         }
 
-        @Test func pushTokenAtSignIn() async throws {
+        @Test("A push token at sign-in registers the device, and moves it to the latest user")
+        func pushToken() async throws {
             try await RunningSuite.with { suite in
                 let admin = try await ApplicationTests.administrator(of: suite)
                 let acme = try await ApplicationTests.application("Acme", by: admin)
@@ -88,7 +91,7 @@ extension SuiteTests {
                             try await person.preferences.devices().map(\.deviceId) == [name]
                         }
                     }
-                    // Somebody else signs in on the same phone.
+                    // Another user signs in on the same phone.
                     let cy = try await accounts.signIn("cy", pushToken: "ada's token")
                     try await eventually(within: .seconds(60), "moved") {
                         try await ada.preferences.devices().isEmpty

@@ -5,9 +5,9 @@ import ServiceClient
 import Testing
 import Wire
 
-/// The sandbox's telephones: what Apple's and Google's push services would have shown on them.
+/// The phones of the sandbox, with the notifications that its push services received for them.
 final class FakePhones: Sendable {
-    /// A notification as it came there.
+    /// A notification that a push service received.
     struct ReceivedNotification: Decodable, Sendable {
         var number: Int
         var service: String
@@ -20,15 +20,15 @@ final class FakePhones: Sendable {
         var payload: JSONValue
     }
 
-    /// What the push services have taken in all.
+    /// The totals of all push services.
     struct Counts: Decodable, Sendable {
         var accepted: Int
-        /// How many different notifications these are.
+        /// The number of different notifications.
         var distinct: Int
         var duplicates: Int
     }
 
-    /// By what an app's server sends through them.
+    /// The credentials with which an app's server sends notifications.
     struct Credentials: Decodable, Sendable {
         var apns: JSONValue
         var fcm: JSONValue
@@ -39,7 +39,7 @@ final class FakePhones: Sendable {
         var notifications: [ReceivedNotification]
     }
 
-    /// Where the sandbox is.
+    /// The port of the sandbox.
     let port: Int
     private let sandbox: ServiceClient
 
@@ -48,7 +48,7 @@ final class FakePhones: Sendable {
         sandbox = suite.client(port: port, jwt: nil)
     }
 
-    /// Runs a test beside a suite whose push services are the sandbox's.
+    /// Runs a test with a suite that uses the sandbox's push services.
     static func with(
         settings: [String: String] = [:],
         _ body: (RunningSuite, FakePhones) async throws -> Void
@@ -63,7 +63,7 @@ final class FakePhones: Sendable {
         }
     }
 
-    /// What came behind a number, in its order.
+    /// Returns the notifications after a number, in order.
     func notifications(after number: Int = 0) async throws -> [ReceivedNotification] {
         var notifications: [ReceivedNotification] = []
         while true {
@@ -74,13 +74,13 @@ final class FakePhones: Sendable {
         }
     }
 
-    /// All that has come, as soon as there is so much.
+    /// Waits for `count` notifications, and returns all that were received.
     func waitForNotifications(
         _ count: Int,
         within limit: Duration = .seconds(60)
     ) async throws -> [ReceivedNotification] {
         var notifications: [ReceivedNotification] = []
-        try await eventually(within: limit, "\(count) notifications on telephones") {
+        try await eventually(within: limit, "\(count) notifications received") {
             notifications += try await self.notifications(after: notifications.last?.number ?? 0)
             return notifications.count >= count
         }

@@ -2,11 +2,11 @@ import ChildProcesses
 import Foundation
 import Glibc
 
-/// Damages a running process as a defect in its own code would: by the instructions that it executes next.
+/// Overwrites instructions of a running process, so that it fails as by a defect in its own code.
 ///
-/// A signal from outside is something else: the handler that prints backtraces takes it and the process lives on.
+/// A signal from outside is no substitute: the handler that prints backtraces catches it, and the process continues.
 enum FaultInjection {
-    /// The next turn of an event loop executes an instruction that does not exist.
+    /// Makes the next iteration of an event loop execute an invalid instruction.
     static func trap(_ process: ProcessIdentity) throws {
         #if arch(x86_64)
         try overwrite("epoll_wait", of: process, with: [0x0F, 0x0B])  // ud2
@@ -15,7 +15,7 @@ enum FaultInjection {
         #endif
     }
 
-    /// From their next turn on, event loops do nothing for ever.
+    /// Makes event loops hang from their next iteration on.
     static func hang(_ process: ProcessIdentity) throws {
         #if arch(x86_64)
         // mov eax, 34 (pause); syscall; jmp back
@@ -40,9 +40,9 @@ enum FaultInjection {
         }
     }
 
-    /// Where the C library begins in a process.
+    /// Returns the address at which the C library begins in a process.
     private static func libraryBase(_ process: String) -> Int? {
-        // Read to its end: the size of such a file is said to be 0, and `String(contentsOfFile:)` stops after 4 kB.
+        // Such a file has a reported size of 0, and `String(contentsOfFile:)` stops after 4 kB.
         let map = FileHandle(forReadingAtPath: "/proc/\(process)/maps")?.readDataToEndOfFile()
         let line = map.map { String(decoding: $0, as: UTF8.self) }?.split(separator: "\n").first { line in
             let fields = line.split(separator: " ")

@@ -9,29 +9,32 @@ import TestSupport
 import Testing
 import Wire
 
-/// Signing in with the sandbox's Google, as a browser does it, through the gateway of the real executables.
+/// Sign-in with the sandbox's Google through the gateway, as a browser does it.
 extension SuiteTests {
-    @Suite struct IdentityTests {
+    @Suite("Sign-in with a provider") struct IdentityTests {
         private static let app = "https://app.example.org/in"
         private static let verifier = String(repeating: "v", count: 43)
 
-        @Test func signInWithProvider() async throws {
+        @Test("The first sign-in creates an account with the provider's name and picture, and the next finds it")
+        func firstAndNext() async throws {
             try await FakePhones.with(settings: ["IDENTITY_REDIRECT_URLS": Self.app]) { suite, _ in
                 let first = try await Self.signIn(at: suite, as: "ana")
                 #expect(first.created)
                 let service = suite.gateway(jwt: first.jwt)
                 let account: Account = try await service.get("/auth/me")
-                #expect(account.fullName == "Ana Albers" && account.emailVerified)
+                #expect(account.fullName == "Ana Albers")
+                #expect(account.emailVerified)
                 let photos = PhotosClient(service)
                 #expect(try await photos.me().fullName == "Ana Albers")
-                try await eventually(within: .seconds(60), "brought") {
+                try await eventually(within: .seconds(60), "avatar imported") {
                     try await photos.me().profilePicture != nil
                 }
 
                 let second = try await Self.signIn(at: suite, as: "ana")
-                #expect(!second.created && second.userId == first.userId)
+                #expect(!second.created)
+                #expect(second.userId == first.userId)
                 let _: Done = try await suite.gateway().post("/oauth/revoke", PresentedToken(token: first.refreshToken))
-                try await eventually(within: SuiteTests.promptLimit, "ended") {
+                try await eventually(within: SuiteTests.promptLimit, "signed out") {
                     do {
                         let _: Account = try await service.get("/auth/me")
                         return false
@@ -60,7 +63,7 @@ extension SuiteTests {
             )
         }
 
-        /// Where a browser is sent from an address.
+        /// Returns the location to which an address redirects.
         private static func location(of address: String) async throws -> String {
             let parts = try #require(URLComponents(string: address))
             let origin = "http://127.0.0.1:\(parts.port ?? 80)"

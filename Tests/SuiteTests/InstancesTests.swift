@@ -12,10 +12,11 @@ import Wire
 
 /// Two instances of each service behind the gateway.
 extension SuiteTests {
-    @Suite struct InstancesTests {
+    @Suite("Several instances") struct InstancesTests {
         private static let senders = 8
 
-        @Test func rollingRestart() async throws {
+        @Test("A rolling restart of two instances fails no request")
+        func rollingRestart() async throws {
             let ports = try LoopbackPort.free(4).map(\.number)
             let settings = [
                 "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
@@ -33,13 +34,15 @@ extension SuiteTests {
                     let process = try suite.process(name)
                     process.signal(SIGTERM)
                     #expect(await process.hasEnded(within: .seconds(60)), "\(name) ended")
-                    // The supervisor starts it again; the next one's turn comes once this one is ready.
+                    // The supervisor starts it again, and the next instance is stopped when this one is ready.
                     try await eventually(within: .seconds(60), "\(name) ready") {
-                        // Silence: until it listens it cannot say so.
+                        // Silence: the instance may not listen yet.
                         (try? await suite.client(port: port, jwt: nil).send(.get, "/ready")) != nil
                     }
                     let before = load.acknowledged.count
-                    try await eventually(within: .seconds(60), "going on") { load.acknowledged.count > before + 100 }
+                    try await eventually(within: .seconds(60), "load continuing") {
+                        load.acknowledged.count > before + 100
+                    }
                 }
 
                 load.stop()
@@ -59,7 +62,7 @@ extension SuiteTests {
                         "roost_gateway_upstream_response_duration_seconds_count\(names)}",
                         "roost_gateway_upstream_pool_connections\(names),state=\"idle\"}",
                     ]
-                    // An instance that has just come back is in turn once a health check found it ready.
+                    // A restarted instance is in rotation after a health check has found it ready.
                     for line in expected {
                         try await eventually(within: .seconds(60), "\(line)") {
                             String(decoding: try await management.send(.get, "/metrics").body, as: UTF8.self).contains(
@@ -71,28 +74,31 @@ extension SuiteTests {
             }
         }
 
-        @Test func reloadOnSIGHUP() async throws {
+        @Test("SIGHUP reloads the settings file, and an invalid file changes nothing")
+        func reload() async throws {
             let file = "\(NSTemporaryDirectory())/roost-settings-\(UUID().uuidString)"
             defer { unlink(file) }
             try "RATE_USER=5\n".write(toFile: file, atomically: true, encoding: .utf8)
             try await RunningSuite.with(settings: ["SETTINGS_FILE": file]) { suite in
                 let ana = try await suite.person("ana")
                 func policy() async throws -> String? {
-                    let answer = try await ana.service.send(.get, "/conversations")
-                    return answer.headers.first { $0.name.canonicalName == "ratelimit-policy" }?.value
+                    let response = try await ana.service.send(.get, "/conversations")
+                    return response.headers.first { $0.name.canonicalName == "ratelimit-policy" }?.value
                 }
                 #expect(try await policy() == #""user";q=50;w=10"#)
 
                 try "RATE_USER=7\n".write(toFile: file, atomically: true, encoding: .utf8)
                 try suite.process("gateway").signal(SIGHUP)
-                try await eventually(within: .seconds(60), "taken up") { try await policy() == #""user";q=70;w=10"# }
+                try await eventually(within: .seconds(60), "limit changed") {
+                    try await policy() == #""user";q=70;w=10"#
+                }
 
                 try "RATE_USER=a few\n".write(toFile: file, atomically: true, encoding: .utf8)
                 let gateway = try suite.process("gateway")
                 gateway.signal(SIGHUP)
-                try await eventually(within: .seconds(60), "refused") {
+                try await eventually(within: .seconds(60), "invalid setting logged") {
                     let path = "\(suite.directory)/.roost/logs/gateway.log"
-                    // Silence: the log begins with the first line that is written to it.
+                    // Silence: the log exists from its first line on.
                     return (try? String(contentsOfFile: path, encoding: .utf8))?.contains("RATE_USER is") ?? false
                 }
                 #expect(try await policy() == #""user";q=70;w=10"#)
@@ -100,7 +106,7 @@ extension SuiteTests {
             }
         }
 
-        /// `seq` by `clientMessageId`, of the whole history.
+        /// Returns `seq` by `clientMessageId` of the whole history.
         private func history(of token: String, by person: Person) async throws -> [String: Int64] {
             var found: [String: Int64] = [:]
             var last: Int64 = 0
@@ -115,7 +121,7 @@ extension SuiteTests {
     }
 }
 
-/// Senders that say one message after another, each once, until they are stopped.
+/// Senders that send each message once, until they are stopped.
 private final class SteadyLoad: Sendable {
     private struct State {
         var acknowledged: [String: Int64] = [:]
@@ -159,7 +165,7 @@ private final class SteadyLoad: Sendable {
                 to: token
             )
             state.withLock { $0.acknowledged[text] = message.seq }
-            // Reads and what auth answers by itself go the same way.
+            // Requests to auth must not fail either.
             _ = try await person.service.send(.get, "/auth/sessions")
         } catch {
             state.withLock { $0.failures.append("\(text): \(error)") }

@@ -7,10 +7,11 @@ import ServiceClient
 import Testing
 import Wire
 
-/// What people do, through the gateway of the real executables.
+/// Typical use through the gateway of the real executables.
 extension SuiteTests {
-    @Suite struct JourneyTests {
-        @Test func messaging() async throws {
+    @Suite("User journeys") struct JourneyTests {
+        @Test("Two users write, list and read the messages of a conversation")
+        func messaging() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
@@ -33,7 +34,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func sessionLifecycle() async throws {
+        @Test("A sign-out ends the session at every service")
+        func session() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let second: SignIn = try await suite.gateway().post(
@@ -41,18 +43,18 @@ extension SuiteTests {
                     RefreshDraft(refreshToken: ana.signIn.refreshToken, deviceId: "test")
                 )
                 #expect(second.jwt != ana.signIn.jwt)
-                // Known to every cache before it ends.
-                let everywhere = [suite.gatewayPort, suite.authPort, suite.conversationsPort].map {
+                // Every cache knows the session before it ends.
+                let endpoints = [suite.gatewayPort, suite.authPort, suite.conversationsPort].map {
                     (suite.client(port: $0, jwt: second.jwt), $0 == suite.authPort ? "/auth/me" : "/conversations")
                 }
-                for (client, path) in everywhere {
+                for (client, path) in endpoints {
                     #expect(try await client.send(.get, path).status == 200)
                 }
 
                 let _: Done = try await suite.gateway(jwt: second.jwt).post("/auth/logout", [String: String]())
 
                 let ended = ContinuousClock.now
-                for (client, path) in everywhere {
+                for (client, path) in endpoints {
                     try await eventually(within: SuiteTests.promptLimit - (.now - ended), "refused at \(path)") {
                         do {
                             _ = try await client.send(.get, path)
@@ -71,7 +73,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func openAPI() async throws {
+        @Test("Schemathesis finds no response that docs/openapi.yaml does not describe")
+        func openAPI() async throws {
             let settings = ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]
             try await RunningSuite.with(settings: settings) { suite in
                 let seconds = SuiteTests.isSoak ? 600 : 30
@@ -83,14 +86,14 @@ extension SuiteTests {
                     workingDirectory: SuiteTests.root
                 )
 
-                // Its packages are fetched on the first run.
+                // The first run downloads its packages.
                 let (status, output) = try await command.run(within: .seconds(3 * seconds + 480))
 
                 #expect(status.isSuccess, "\(output)")
             }
         }
 
-        /// The text of each block of Bash commands in a document of the checkout.
+        /// Returns the text of each block of Bash commands in a document of the repository.
         private static func commands(in document: String) throws -> [String] {
             let text = try String(contentsOfFile: "\(SuiteTests.root)/\(document)", encoding: .utf8)
             return text.matches(of: #/```bash\n(?<text>(?s:.*?))```/#).map { String($0.text) }
@@ -100,7 +103,8 @@ extension SuiteTests {
         func readme() throws {
             let example = try Self.commands(in: "README.md").joined().split(separator: "\n")
             let tutorial = try Self.commands(in: "docs/tutorial.md").joined().split(separator: "\n")
-            #expect(!example.isEmpty && tutorial.starts(with: example))
+            #expect(!example.isEmpty)
+            #expect(tutorial.starts(with: example))
         }
 
         @Test("Every command of the tutorial works and prints what the tutorial says")
@@ -144,30 +148,32 @@ extension SuiteTests {
                 #expect(output.contains("\"data\": \"At ten.\""))
                 #expect(output.contains(#"{"title":"Sunday walk","body":"ana: Bring an umbrella.","badge":1}"#))
                 #expect(output.contains(#"{"title":"Sunday walk","outcome":"#))
-                #expect(output.contains("bluesky: linked\n") && !output.contains(": null"))
+                #expect(output.contains("bluesky: linked\n"))
+                #expect(!output.contains(": null"))
                 #expect(output.contains(#"{"bluesky":200,"facebook":200,"mastodon":200,"tumblr":200}"#))
                 #expect(output.contains(#"{"network":"facebook","list":"messages","text":"Are you up?"}"#))
                 #expect(output.contains(#""body":"Live at eight","sound":"whistle"}"#))
                 #expect(output.contains(#"{"broadcaster":"midnight_jam","title":"Live at eight","favourite":true}"#))
                 #expect(output.contains(#"{"network":"reddit","state":"linked","username":"bo"}"#))
                 #expect(output.contains(#""email":"cara@gmail.com","emailVerified":true}"#))
-                #expect(output.contains(#""recovery_code.used""#) && output.contains("account/account.json"))
+                #expect(output.contains(#""recovery_code.used""#))
+                #expect(output.contains("account/account.json"))
             }
         }
     }
 }
 
-/// Tests of the real executables, each in a folder, on ports and with a PostgreSQL of its own.
-@Suite enum SuiteTests {
+/// Tests of the real executables, each with its own folder, ports and PostgreSQL server.
+@Suite("Real executables") enum SuiteTests {
     /// `make soak`: the same tests, longer.
     static let isSoak = ProcessInfo.processInfo.environment["SOAK"] != nil
 
-    /// How soon is felt what is promised within a second; where a machine is held up, it shows that it is felt at all.
+    /// The limit for effects that are promised within a second, which is longer where the machine may be slow.
     ///
-    /// Shorter than what is known anyway lasts: a session that was looked up counts for a minute, a jwt for longer.
+    /// It is shorter than caches last: a session that was looked up is valid for a minute, and a JWT for longer.
     static let promptLimit = Duration.seconds(isSoak ? 1 : 20)
 
-    /// The checkout.
+    /// The root folder of the repository.
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path(percentEncoded: false)
 }

@@ -7,17 +7,17 @@ import Glibc
 import ServiceClient
 import Testing
 
-/// What holds when processes are killed under load.
 extension SuiteTests {
-    @Suite struct KillTests {
+    @Suite("Kills under load") struct KillTests {
         private static let senders = 32
-        /// What each sender says before, and again after, each kill.
+        /// The number of messages of each sender before each kill, and again after it.
         private static let messages = SuiteTests.isSoak ? 200 : 10
         private static let rounds = SuiteTests.isSoak ? 5 : 1
-        /// How soon all must be back, by itself; where much else runs beside it, it shows that they come back at all.
+        /// The limit for recovery after a kill, which is longer where other tests run in parallel.
         private static let limit = Duration.seconds(SuiteTests.isSoak ? 5 : 60)
 
-        @Test func acknowledgedMessagesSurviveKills() async throws {
+        @Test("Acknowledged messages survive a kill of each process")
+        func acknowledgedMessages() async throws {
             try await RunningSuite.with(settings: ["RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0"]) {
                 suite in
                 var people: [Person] = []
@@ -52,7 +52,7 @@ extension SuiteTests {
             }
         }
 
-        /// Waits until somebody can sign in, write and read again, and every service says that it is ready.
+        /// Waits until every service is ready, and a user can sign in and read.
         private func isBack(
             _ suite: RunningSuite,
             after killed: ContinuousClock.Instant,

@@ -3,16 +3,16 @@ import Synchronization
 import Testing
 import Wire
 
-/// Senders that say each message again, with the same `clientMessageId`, until it is acknowledged.
+/// Senders that repeat each message, with the same `clientMessageId`, until it is acknowledged.
 final class MessageLoad: Sendable {
     private struct State {
-        /// Every text that was tried, acknowledged or not.
+        /// All texts that were sent, acknowledged or not.
         var attempted: Set<String> = []
         var acknowledged: [String: Int64] = [:]
         var acknowledgedCount = 0
         var retries = 0
         var runs = 0
-        var refusals: [APIError] = []
+        var permanentErrors: [APIError] = []
     }
 
     let token: String
@@ -30,8 +30,8 @@ final class MessageLoad: Sendable {
     var acknowledged: [String: Int64] { state.withLock(\.acknowledged) }
     var acknowledgedInLastRun: Int { state.withLock(\.acknowledgedCount) }
     var retries: Int { state.withLock(\.retries) }
-    /// Answers that no repeating would have changed; there must be none.
-    var refusals: [APIError] { state.withLock(\.refusals) }
+    /// The errors that are not transient, of which there must be none.
+    var permanentErrors: [APIError] { state.withLock(\.permanentErrors) }
 
     func run(messages: Int) async throws {
         let run = state.withLock { state in
@@ -54,13 +54,12 @@ final class MessageLoad: Sendable {
         }
     }
 
-    /// Reads the whole history back: `seq` is 1…n, nothing is there twice or was never said, and what was acknowledged
-    /// is there as it was acknowledged.
+    /// Checks the whole history: `seq` is 1…n, and there is no duplicate, unknown, missing or changed message.
     ///
     /// - Parameters:
-    ///   - person: who reads.
-    ///   - least: what must be there; what was acknowledged after it may be. Everything, if nothing is said.
-    /// - Throws: what keeps the history from being read.
+    ///   - person: The user who reads the history.
+    ///   - least: The messages that must be there, by default all that were acknowledged.
+    /// - Throws: The error of a read.
     func check(by person: Person, atLeast least: [String: Int64]? = nil) async throws {
         var history: [Message] = []
         var page: [Message] = []
@@ -76,15 +75,15 @@ final class MessageLoad: Sendable {
         #expect(history.map(\.seq) == Array(1...Int64(history.count)))
         let written = history.compactMap { message in message.clientMessageId.map { ($0, message.seq) } }
         let found = Dictionary(written, uniquingKeysWith: { first, _ in first })
-        #expect(found.count == written.count, "a message is there twice")
+        #expect(found.count == written.count, "a message is duplicated")
         let (attempted, acknowledged) = state.withLock { ($0.attempted, $0.acknowledged) }
-        #expect(attempted.isSuperset(of: found.keys), "something is there that nobody has said")
+        #expect(attempted.isSuperset(of: found.keys), "the history has a message that was not sent")
         for (text, seq) in least ?? acknowledged where found[text] != seq {
-            Issue.record("\(text) was acknowledged as \(seq) and is \(found[text].map(String.init) ?? "not there")")
+            Issue.record("\(text) was acknowledged as \(seq) and is \(found[text].map(String.init) ?? "missing")")
         }
         let changed = found.filter { text, seq in acknowledged[text].map { $0 != seq } ?? false }
-        #expect(changed.isEmpty, "what was acknowledged is not what is there")
-        #expect(refusals.isEmpty, "\(refusals.prefix(3))")
+        #expect(changed.isEmpty, "an acknowledged message has another seq")
+        #expect(permanentErrors.isEmpty, "\(permanentErrors.prefix(3))")
     }
 
     private func sendUntilAcknowledged(_ text: String, by person: Person) async throws {
@@ -99,12 +98,12 @@ final class MessageLoad: Sendable {
                     state.acknowledgedCount += 1
                 }
             } catch {
-                let refusal = (error as? APIError).flatMap { $0.kind.isTransient ? nil : $0 }
+                let permanentError = (error as? APIError).flatMap { $0.kind.isTransient ? nil : $0 }
                 state.withLock { state in
                     state.retries += 1
-                    state.refusals += refusal.map { [$0] } ?? []
+                    state.permanentErrors += permanentError.map { [$0] } ?? []
                 }
-                guard refusal == nil, ContinuousClock.now < deadline else {
+                guard permanentError == nil, ContinuousClock.now < deadline else {
                     throw error
                 }
                 try await Task.sleep(for: .milliseconds(50))
@@ -114,7 +113,7 @@ final class MessageLoad: Sendable {
 }
 
 extension APIError.Kind {
-    /// Whether the same request may be answered otherwise a little later.
+    /// Whether the same request may succeed later.
     fileprivate var isTransient: Bool {
         switch self {
         case .unavailable, .badGateway, .gatewayTimeout, .rateLimited: true

@@ -6,11 +6,13 @@ import Postgres
 import ServiceClient
 import Testing
 
-/// How a service starts beside others of its kind.
 extension SuiteTests {
-    @Suite struct MigrationTests {
-        @Test(arguments: ["auth", "conversations", "photos", "push", "social"])
-        func concurrentMigration(service: String) async throws {
+    @Suite("Concurrent migrations") struct MigrationTests {
+        @Test(
+            "One of six concurrent instances applies the migrations",
+            arguments: ["auth", "conversations", "photos", "push", "social"]
+        )
+        func oneApplies(service: String) async throws {
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let server = try await PostgresServer.temporary(logger: logger)
             do {
@@ -31,7 +33,7 @@ extension SuiteTests {
             }
         }
 
-        /// What `roost migrate` does, which is what a service does before it serves.
+        /// Runs the migrations of a service as `roost migrate` does.
         private func migrate(_ service: String, at url: String) async throws -> String {
             var environment = ProcessInfo.processInfo.environment
             environment["DATABASE_URL"] = url

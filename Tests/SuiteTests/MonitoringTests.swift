@@ -8,11 +8,11 @@ import ServiceClient
 import TestSupport
 import Testing
 
-/// What operators look at.
 extension SuiteTests {
-    @Suite struct MonitoringTests {
-        @Test func documentedMetricsExist() async throws {
-            // With the sandbox, so that there are networks to be asked, and somebody asks them.
+    @Suite("Monitoring") struct MonitoringTests {
+        @Test("Every metric that operators use exists, and every exported metric is documented")
+        func documentedMetrics() async throws {
+            // With the sandbox there are networks to poll, and the demo account is linked to them.
             try await FakePhones.with { suite, _ in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "watched"))
@@ -34,11 +34,11 @@ extension SuiteTests {
                         .filter { !$0.contains("Absent before the first") }
                     return Self.names(in: lines.joined(separator: "\n"))
                 }
-                let asked: Set<String> = ["roost_social_broadcast_polls_total", "roost_social_polls_total"]
-                let awaited = named.reduce(asked) { $0.union($1) }
+                let polls: Set<String> = ["roost_social_broadcast_polls_total", "roost_social_polls_total"]
+                let awaited = named.reduce(polls) { $0.union($1) }
                 var exported: Set<String> = []
-                // It is asked every five seconds what is live, and every fifteen what is new on networks; what else is
-                // noted now and then may come later still. Silence: what has not come is named below.
+                // Broadcasts are polled every 5 seconds and networks every 15 seconds; other metrics may appear later.
+                // Silence: the missing metrics are reported below.
                 try? await eventually(within: .seconds(120), "exported") {
                     exported = []
                     for port in services + [suite.managementPort] {
@@ -47,28 +47,29 @@ extension SuiteTests {
                     return exported.isSuperset(of: awaited)
                 }
 
-                #expect(exported.isSuperset(of: asked))
+                #expect(exported.isSuperset(of: polls))
                 for (file, names) in zip(watched, named) {
                     let unknown = names.subtracting(exported).sorted()
-                    #expect(unknown.isEmpty, "\(file) names what is not exported: \(unknown)")
+                    #expect(unknown.isEmpty, "\(file) names metrics that are not exported: \(unknown)")
                 }
-                let said = Self.names(in: try Self.text("docs/monitoring.md") + Self.text("docs/operations.md"))
+                let documented = Self.names(in: try Self.text("docs/monitoring.md") + Self.text("docs/operations.md"))
                 let families = exported.filter { name in
                     !["_bucket", "_sum", "_count"].contains { name.hasSuffix($0) }
                 }
-                let unsaid = families.subtracting(said).sorted()
-                #expect(unsaid.isEmpty, "docs/monitoring.md does not name \(unsaid)")
+                let undocumented = families.subtracting(documented).sorted()
+                #expect(undocumented.isEmpty, "docs/monitoring.md does not name \(undocumented)")
             }
         }
 
-        @Test func logFormat() async throws {
+        @Test("Every log line has the standard fields, and a request's lines have its IDs")
+        func logFormat() async throws {
             try await RunningSuite.with(settings: ["LOG_LEVEL": "info"]) { suite in
                 let ana = try await suite.person("ana")
-                let answer = try await ana.service.send(.get, "/conversations")
-                #expect(answer.status == 200)
+                let response = try await ana.service.send(.get, "/conversations")
+                #expect(response.status == 200)
 
-                // A line is written after its answer.
-                try await eventually(within: .seconds(60), "logged by both that saw it") {
+                // A line is written after its response.
+                try await eventually(within: .seconds(60), "logged by the gateway and the service") {
                     try Self.requests(
                         loggedBy: ["auth", "conversations", "photos", "push", "social", "gateway"],
                         of: suite
@@ -77,23 +78,25 @@ extension SuiteTests {
             }
         }
 
-        /// Looks at every line of the services' logs, and counts those of requests of conversations.
+        /// Checks every line of the services' logs, and counts the requests for conversations.
         private static func requests(loggedBy services: [String], of suite: RunningSuite) throws -> Int {
             var requests = 0
             for service in services {
                 let path = "\(suite.directory)/.roost/logs/\(service).log"
                 let text = try String(contentsOfFile: path, encoding: .utf8)
-                // The last one may be on its way.
+                // The last line may be incomplete.
                 for line in text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n") {
                     let fields = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
                     #expect(fields["service"] == service)
                     #expect(fields["time"]?.hasSuffix("Z") == true)
-                    #expect(fields["level"] != nil && fields["message"] != nil)
-                    #expect(fields["route"] != "/ready" || fields["status"] != "200", "a probe drowns the rest")
+                    #expect(fields["level"] != nil)
+                    #expect(fields["message"] != nil)
+                    #expect(fields["route"] != "/ready" || fields["status"] != "200", "a successful probe is logged")
                     guard fields["message"] == "request", fields["route"]?.hasPrefix("/conversations") == true
                     else { continue }
                     requests += 1
-                    #expect(fields["requestId"] != nil && fields["traceId"]?.count == 32, "\(line)")
+                    #expect(fields["requestId"] != nil, "\(line)")
+                    #expect(fields["traceId"]?.count == 32, "\(line)")
                 }
             }
             return requests
@@ -103,7 +106,7 @@ extension SuiteTests {
             try String(contentsOfFile: "\(SuiteTests.root)/\(file)", encoding: .utf8)
         }
 
-        /// The names that a process exports, those of a histogram's series and of the histogram itself.
+        /// Returns the names that a process exports, those of histograms and of their series.
         private static func metrics(port: Int) async throws -> Set<String> {
             let request = HTTPClientRequest(url: "http://127.0.0.1:\(port)/metrics")
             let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
@@ -118,7 +121,7 @@ extension SuiteTests {
                 )
         }
 
-        /// Names of the same form that are none of metrics.
+        /// Names of the same form that are not metrics.
         private static let roles: Set<String> = [
             "roost_auth", "roost_conversations", "roost_photos", "roost_push", "roost_social",
         ]

@@ -7,50 +7,50 @@ import ServiceHost
 import Testing
 import Wire
 
-/// What people do with photos, as an app does it: with a key for what must not be done twice, and again until it is answered.
+/// Requests for photos with idempotency keys and retries, as an app sends them.
 extension Person {
     var photos: PhotosClient { PhotosClient(service) }
 
-    /// A photograph as a camera makes it: with the place where it was taken, and turned on its side.
+    /// A photo from a camera, with its location and with a rotation.
     static let photograph: Data = {
-        // Silence: without it every test that needs it fails.
+        // Silence: without the file every test that needs it fails.
         (try? Data(contentsOf: URL(filePath: "\(SuiteTests.root)/examples/photo.jpg"))) ?? Data()
     }()
 
     private struct UploadedImage: Decodable { var uploadId: String }
 
-    /// Brings the photograph; answers the upload's id.
+    /// Uploads the photo, and returns the upload's ID.
     func upload() async throws -> String {
         try await retrying {
             let headers: HTTPFields = [.contentType: "image/jpeg", .idempotencyKey: UUID().uuidString]
-            let answer = try await service.send(
+            let response = try await service.send(
                 .post,
                 "/photos/uploads",
                 headers: headers,
                 body: Self.photograph,
                 timeout: .seconds(30)
             )
-            return try WireJSON.decode(UploadedImage.self, from: answer.body).uploadId
+            return try WireJSON.decode(UploadedImage.self, from: response.body).uploadId
         }
     }
 
-    /// Posts the photograph; the same text twice is one post.
+    /// Publishes a post with the photo, whose text is the idempotency key.
     func publishPost(_ text: String) async throws -> Post {
         let draft = PostDraft(text: text, uploadIds: [try await upload()])
         let body = try WireJSON.encoder().encode(draft)
         return try await retrying {
-            let answer = try await service.send(.post, "/photos/posts", headers: [.idempotencyKey: text], body: body)
-            return try WireJSON.decode(Post.self, from: answer.body)
+            let response = try await service.send(.post, "/photos/posts", headers: [.idempotencyKey: text], body: body)
+            return try WireJSON.decode(Post.self, from: response.body)
         }
     }
 
-    /// Says something about a post; the same text twice is one comment.
+    /// Comments on a post, with the text as the idempotency key.
     func comment(_ text: String, about post: String) async throws -> PhotosAPI.Comment {
         let body = try WireJSON.encoder().encode(CommentDraft(text: text))
         return try await retrying {
             let path = "/photos/posts/\(post)/comments"
-            let answer = try await service.send(.post, path, headers: [.idempotencyKey: text], body: body)
-            return try WireJSON.decode(PhotosAPI.Comment.self, from: answer.body)
+            let response = try await service.send(.post, path, headers: [.idempotencyKey: text], body: body)
+            return try WireJSON.decode(PhotosAPI.Comment.self, from: response.body)
         }
     }
 
@@ -58,9 +58,9 @@ extension Person {
         _ = try await retrying { try await photos.like(post) }
     }
 
-    /// Again while nobody answers, or the first try is not known to have ended.
+    /// Repeats a request while the service is unavailable or an earlier attempt may be in progress.
     func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
-        // What was under way in a process that was killed counts as running for a minute, and is a conflict until then.
+        // A request in a killed process counts as in progress for a minute, and conflicts until then.
         let deadline = ContinuousClock.now + .seconds(180)
         while true {
             do {
@@ -74,7 +74,7 @@ extension Person {
 }
 
 extension APIError {
-    /// Whether the same request may be answered otherwise a little later.
+    /// Whether the same request may succeed later.
     fileprivate var isTransient: Bool {
         [.unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited].contains(kind)
     }

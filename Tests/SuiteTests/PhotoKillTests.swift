@@ -8,15 +8,16 @@ import TestSupport
 import Testing
 import Wire
 
-/// What those hear and find who look at photos while processes are killed, two of photos among them.
+/// Photos while processes are killed, among them two instances of photos.
 extension SuiteTests {
-    @Suite struct PhotoKillTests {
+    @Suite("Photos during kills") struct PhotoKillTests {
         private static let victims = ["photos", "postgresql", "photos-2", "gateway"]
-        /// What is posted before each kill, and again after it.
+        /// The number of posts before each kill, and again after it.
         private static let posts = SuiteTests.isSoak ? 20 : 4
         private static let comments = SuiteTests.isSoak ? 200 : 25
 
-        @Test func acknowledgedPostsSurviveKills() async throws {
+        @Test("Acknowledged posts and comments survive kills, and a stream receives each post once")
+        func acknowledgedPosts() async throws {
             let urls = try LoopbackPort.free(2).map { "http://127.0.0.1:\($0.number)" }.joined(separator: ",")
             let settings = [
                 "PHOTOS_URL": urls, "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
@@ -27,16 +28,16 @@ extension SuiteTests {
                 let bo = try await suite.person("bo")
                 _ = try await ana.photos.me()
                 try await bo.photos.follow(ana.signIn.userId)
-                let listener = Listener(path: "/photos/home/stream", person: bo, suite: suite)
-                let listening = Task { try await listener.run() }
-                try await eventually(within: .seconds(60), "listening") { listener.isReady }
+                let subscriber = StreamSubscriber(path: "/photos/home/stream", person: bo, suite: suite)
+                let subscription = Task { try await subscriber.run() }
+                try await eventually(within: .seconds(60), "stream ready") { subscriber.isReady }
 
                 var posted: [String] = []
-                var said: Set<String> = []
+                var commented: Set<String> = []
                 for (round, victim) in Self.victims.enumerated() {
                     let first = try await ana.publishPost("round \(round), first")
                     posted.append(first.postId)
-                    let talking = Task {
+                    let commenting = Task {
                         try await withThrowingTaskGroup(of: String.self) { group in
                             for number in 0..<Self.comments {
                                 group.addTask {
@@ -56,28 +57,34 @@ extension SuiteTests {
                     for number in 0..<Self.posts {
                         posted.append(try await ana.publishPost("\(round) \(number) after").postId)
                     }
-                    said = try await talking.value
+                    commented = try await commenting.value
                     let found = try await Self.comments(on: first.postId, by: ana)
-                    #expect(found.count == Set(found).count && Set(found) == said, "after \(victim)")
+                    #expect(found.count == Set(found).count, "after \(victim)")
+                    #expect(Set(found) == commented, "after \(victim)")
                     let post = try await ana.retrying { try await ana.photos.post(first.postId) }
-                    #expect(post.commentCount == said.count && post.likeCount == 1)
+                    #expect(post.commentCount == commented.count)
+                    #expect(post.likeCount == 1)
                 }
 
-                try await eventually(within: .seconds(120), "all heard") { listener.new.count >= posted.count }
-                #expect(listener.new == posted)
-                #expect(listener.reloads == 0)
+                try await eventually(within: .seconds(120), "all posts received") {
+                    subscriber.new.count >= posted.count
+                }
+                #expect(subscriber.new == posted)
+                #expect(subscriber.reloads == 0)
                 let feed = try await Self.home(of: bo)
                 #expect(feed == posted.reversed())
-                print("photos: \(posted.count) posts told, \(listener.connections) connections, nothing lost or twice")
-                listening.cancel()
-                _ = await listening.result
+                print(
+                    "photos: \(posted.count) posts, \(subscriber.connections) connections, none lost or repeated"
+                )
+                subscription.cancel()
+                _ = await subscription.result
             }
         }
 
         private static func comments(on post: String, by person: Person) async throws -> [String] {
             var (found, cursor): ([String], String?) = ([], nil)
             repeat {
-                // Who was killed may be back at one instance and not yet at the other.
+                // After a kill, one instance may be ready earlier than the other.
                 let page = try await person.retrying { [cursor] in
                     try await person.photos.comments(on: post, limit: 100, cursor: cursor)
                 }
@@ -101,8 +108,8 @@ extension SuiteTests {
     }
 }
 
-/// A client of a stream as a browser is one: it comes back by itself, with the last id that it has.
-private final class Listener: Sendable {
+/// A client of an event stream that reconnects with its last event ID, as a browser does.
+private final class StreamSubscriber: Sendable {
     private struct State {
         var new: [String] = []
         var reloads = 0
@@ -121,27 +128,27 @@ private final class Listener: Sendable {
         self.suite = suite
     }
 
-    /// The posts that it was told of as new, in their order.
+    /// The IDs of the new posts, in the order received.
     var new: [String] { state.withLock(\.new) }
     var reloads: Int { state.withLock(\.reloads) }
     var connections: Int { state.withLock(\.connections) }
     var isReady: Bool { state.withLock { $0.lastID != nil } }
 
-    /// Until it is cancelled.
+    /// Receives events until it is cancelled.
     func run() async throws {
         while !Task.isCancelled {
             do {
-                try await listen()
+                try await receive()
             } catch is CancellationError {
                 return
             } catch {
-                // Nobody is there just now.
+                // No instance is reachable at the moment.
             }
             try await Task.sleep(for: .milliseconds(100))
         }
     }
 
-    private func listen() async throws {
+    private func receive() async throws {
         try await EventStreamClient.with(
             port: suite.gatewayPort,
             path,
@@ -156,7 +163,7 @@ private final class Listener: Sendable {
                     state.lastID = stream.lastID
                     guard case .event(let event) = piece else { return }
                     if event.name == "new" { state.new.append(event.json["postId"].string ?? "") }
-                    // Another is told where one has just begun to follow somebody.
+                    // The reload after a new follow has another reason.
                     if event.json["reason"].string == "too_old" { state.reloads += 1 }
                 }
             }

@@ -10,12 +10,13 @@ import TestSupport
 import Testing
 import Wire
 
-/// What two people do with a photograph, through the gateway and all the services behind it.
+/// The photos of two users, through the gateway and all services.
 extension SuiteTests {
-    @Suite struct PhotoTests {
+    @Suite("Photos across services") struct PhotoTests {
         private static let phone = String(repeating: "a1", count: 32)
 
-        @Test func postLikeAndNotify() async throws {
+        @Test("A post, a like and a comment reach the follower's stream and the author's phone")
+        func activity() async throws {
             try await FakePhones.with(settings: ["ACTIVITY_DIGEST_SECONDS": "0"]) { suite, phones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
@@ -30,7 +31,8 @@ extension SuiteTests {
 
                     let post = try await ana.publishPost("On the way #walk")
                     let new = try #require(await Self.nextEvent(home))
-                    #expect(new.name == "new" && new.json["postId"].string == post.postId)
+                    #expect(new.name == "new")
+                    #expect(new.json["postId"].string == post.postId)
                     #expect(try await bo.photos.home().items.map(\.postId) == [post.postId])
                     #expect(try await bo.photos.posts(tagged: "walk").items.map(\.postId) == [post.postId])
                     try await bo.like(post.postId)
@@ -51,43 +53,47 @@ extension SuiteTests {
             }
         }
 
-        /// The next event, but for the word that the feed is another one, now that somebody is followed.
+        /// Returns the next event, except for the reload after a new follow.
         private static func nextEvent(_ stream: EventStreamClient) async -> EventStreamClient.Event? {
             while let event = await stream.event() { if event.name != "reload" { return event } }
             return nil
         }
 
-        @Test func stripsMetadata() async throws {
+        @Test("A served image is upright, scaled and free of metadata")
+        func metadata() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let post = try await ana.publishPost("Look!")
                 let image = try #require(post.images.first)
-                // Lying on its side, it was 1,200 by 800.
+                // Before its rotation the image has 1,200 by 800 pixels.
                 #expect((image.width, image.height) == (800, 1_200))
                 for (url, limit) in [(image.url, 1_280), (image.thumbnailUrl, 640)] {
-                    // The link needs no credential.
+                    // The link needs no authentication.
                     let path = String(
                         url.dropFirst(try #require(url.range(of: "/media/")).lowerBound.utf16Offset(in: url))
                     )
-                    let answer = try await suite.gateway().send(.get, path)
-                    #expect(answer.headers[.contentType] == "image/jpeg" && answer.body.count > 1_000)
+                    let response = try await suite.gateway().send(.get, path)
+                    #expect(response.headers[.contentType] == "image/jpeg")
+                    #expect(response.body.count > 1_000)
                     let file = "\(suite.directory)/served.jpg"
-                    try answer.body.write(to: URL(filePath: file))
+                    try response.body.write(to: URL(filePath: file))
                     let arguments = ["-s", "-s", "-G1", file]
                     let command = ProcessCommand("exiftool", arguments, environment: suite.environment)
                     let (status, output) = try await command.run(within: .seconds(20))
                     #expect(status.isSuccess, "\(output)")
-                    #expect(
-                        !output.contains("GPS") && !output.contains("camera") && !output.contains("0815"),
-                        "\(output)"
-                    )
+                    #expect(!output.contains("GPS"), "\(output)")
+                    #expect(!output.contains("camera"), "\(output)")
+                    #expect(!output.contains("0815"), "\(output)")
                     let sizes = output.matches(of: #/Image(?:Width|Height): (\d+)/#).compactMap { Int($0.1) }
-                    #expect(sizes.count == 2 && sizes[0] < sizes[1] && sizes[1] <= limit, "\(sizes)")
+                    try #require(sizes.count == 2, "\(sizes)")
+                    #expect(sizes[0] < sizes[1])
+                    #expect(sizes[1] <= limit)
                 }
             }
         }
 
-        @Test func namesAndBlocksPropagate() async throws {
+        @Test("A new name and a block take effect in photos")
+        func nameAndBlock() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
@@ -104,13 +110,13 @@ extension SuiteTests {
                 #expect(try await isSeen())
 
                 let _: Account = try await ana.service.patch("/auth/me", ["fullName": "Ana Lima"])
-                try await eventually(within: SuiteTests.promptLimit, "called so") {
+                try await eventually(within: SuiteTests.promptLimit, "name changed") {
                     try await bo.photos.post(post.postId).author.fullName == "Ana Lima"
                 }
                 try await ana.conversations.block(bo.signIn.userId)
                 try await eventually(within: SuiteTests.promptLimit, "hidden") { try await !isSeen() }
                 try await ana.conversations.unblock(bo.signIn.userId)
-                try await eventually(within: SuiteTests.promptLimit, "seen again") { try await isSeen() }
+                try await eventually(within: SuiteTests.promptLimit, "visible again") { try await isSeen() }
             }
         }
     }

@@ -6,19 +6,20 @@ import Glibc
 import PushAPI
 import Testing
 
-/// What telephones get of what is said while processes are killed.
 extension SuiteTests {
-    @Suite struct PushKillTests {
+    @Suite("Push during kills") struct PushKillTests {
         private static let senders = 16
-        /// What each sender says in a round; in the middle of it something is killed.
+        /// The number of messages of each sender in a round, in the middle of which a process is killed.
         private static let messages = SuiteTests.isSoak ? 125 : 25
         private static let victims =
             (0..<(SuiteTests.isSoak ? 10 : 1)).flatMap { _ in ["push", "postgresql", "push", "push", "postgresql"] }
-        /// So many notifications push has on their way to one push service at most (`PUSH_IN_FLIGHT_PER_PROVIDER_MAX`): no crash can come
-        /// between more of them and the note that they were taken.
+        /// The most notifications in flight to one provider (`PUSH_IN_FLIGHT_PER_PROVIDER_MAX`).
+        ///
+        /// A crash leaves at most as many notifications that were accepted and not recorded.
         private static let inFlight = 200
 
-        @Test func notificationsSurviveKills() async throws {
+        @Test("Every message is notified despite kills, with a bounded number of duplicates")
+        func notifications() async throws {
             let settings = [
                 "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
                 "PUSH_IN_FLIGHT_PER_PROVIDER_MAX": "\(Self.inFlight)",
@@ -58,7 +59,7 @@ extension SuiteTests {
                 let sent = Set(load.acknowledged.keys)
                 #expect(sent.count == Self.victims.count * Self.senders * Self.messages)
                 let began = ContinuousClock.now
-                try await eventually(within: .seconds(SuiteTests.isSoak ? 900 : 300), "all on the telephone") {
+                try await eventually(within: .seconds(SuiteTests.isSoak ? 900 : 300), "all notifications received") {
                     try await collect()
                     return arrived.isSuperset(of: sent)
                 }
@@ -67,9 +68,9 @@ extension SuiteTests {
                 let duplicates = counts.accepted - sent.count
                 let took = ContinuousClock.now - began
                 print("push: \(sent.count) notifications, \(Self.victims.count) kills, \(duplicates) duplicates")
-                print("push: all there \(took) after the last was said")
+                print("push: all received \(took) after the last message")
                 #expect(duplicates <= Self.victims.count * Self.inFlight)
-                // A double is known to be one: it has the id of the first.
+                // A duplicate can be recognized, because it has the ID of the first notification.
                 #expect(counts.duplicates == duplicates)
             }
         }

@@ -11,13 +11,14 @@ import TestSupport
 import Testing
 import Wire
 
-/// Notifications, from who has something to say to a telephone, through the real executables.
+/// Notifications from the sender to the phone, through the real executables.
 extension SuiteTests {
-    @Suite struct PushTests {
+    @Suite("Push across services") struct PushTests {
         private static let phone = String(repeating: "a1", count: 32)
         private static let tablet = String(repeating: "b2", count: 32)
 
-        @Test func offlineUserGetsPush() async throws {
+        @Test("An offline user is notified on all devices, unless push is off for the conversation")
+        func offlineUser() async throws {
             try await FakePhones.with { suite, phones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
@@ -32,7 +33,7 @@ extension SuiteTests {
                 )
 
                 let draft = MessageDraft(data: "Shall we?", pushPayload: .object(["extra": .string("value")]))
-                let said = try await ana.conversations.send(draft, to: made.token)
+                let sent = try await ana.conversations.send(draft, to: made.token)
 
                 let notifications = try await phones.waitForNotifications(2)
                 #expect(Set(notifications.map(\.service)) == ["apns", "fcm"])
@@ -43,16 +44,17 @@ extension SuiteTests {
                     }
                 )
                 let apple = try #require(notifications.first { $0.service == "apns" }).payload
-                #expect(apple["conversation"].string == made.token && apple["seq"] == .integer(said.seq))
+                #expect(apple["conversation"].string == made.token)
+                #expect(apple["seq"] == .integer(sent.seq))
                 #expect(apple["extra"].string == "value")
 
-                // Who has it switched off, or is kept apart, hears of nothing more.
+                // A member who has turned push off for the conversation is not notified.
                 let cy = try await suite.person("cy")
                 try await cy.preferences.register(DeviceDraft(platform: "ios_production", token: Self.tablet))
                 try await cy.conversations.join(made.token)
                 try await bo.conversations.setPush(false, in: made.token)
                 _ = try await ana.conversations.send(MessageDraft(data: "Hello?"), to: made.token)
-                // It is decided when it is handed over, for all members at once: by then it has been.
+                // Push decides for all members at once, so Bo's decision is made when Cy's notification arrives.
                 #expect(try await phones.waitForNotifications(3).last?.device == Self.tablet)
                 try await bo.conversations.setPush(true, in: made.token)
                 _ = try await ana.conversations.send(MessageDraft(data: "At ten."), to: made.token)
@@ -62,11 +64,12 @@ extension SuiteTests {
             }
         }
 
-        @Test func connectedDeviceGetsNoPush() async throws {
+        @Test("A connected device is not notified, and the user's other device is")
+        func connectedDevice() async throws {
             try await FakePhones.with { suite, phones in
                 let ana = try await suite.person("ana")
                 let bo = try await suite.person("bo")
-                // The one in this session, by which its socket is known too, and one of another sign-in.
+                // One device belongs to the session of the socket, and one to another sign-in.
                 try await bo.preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
                 let other = try await suite.signInAgain("bo")
                 try await other.preferences.register(DeviceDraft(platform: "ios_production", token: Self.tablet))
@@ -76,7 +79,7 @@ extension SuiteTests {
                 let socket = try await Self.socket(of: bo, at: suite)
                 let watching = try await Self.socket(of: ana, at: suite)
                 try await eventually(within: .seconds(60), "known to be connected") {
-                    // Which is told from the same record.
+                    // Presence is read from the same record.
                     let detail = try await watching.ask("chats/detail", #"{"chatId":\#(made.id)}"#)
                     return detail["presences"].array.contains {
                         $0["userId"].string == bo.signIn.userId && $0["status"].string == "online"
@@ -87,9 +90,9 @@ extension SuiteTests {
                 #expect(try await socket.event("message")["data"].string == "Here?")
                 #expect(try await phones.waitForNotifications(1).map(\.device) == [Self.tablet])
 
-                // The session's own end.
+                // The packet closes the socket's session.
                 try await socket.send("1")
-                // Its place is given up a moment after it.
+                // The device counts as connected for a moment after that.
                 try await eventually(within: .seconds(60), "away") {
                     _ = try await ana.conversations.send(MessageDraft(data: "And now?"), to: made.token)
                     return try await phones.notifications().contains { $0.device == Self.phone }
@@ -97,7 +100,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func favouriteInterval() async throws {
+        @Test("The cooldown of a favourite withholds the next notification, and the log has the reason")
+        func cooldown() async throws {
             try await FakePhones.with { suite, phones in
                 let ana = try await suite.person("ana")
                 try await ana.preferences.register(DeviceDraft(platform: "ios_production", token: Self.phone))
@@ -127,20 +131,21 @@ extension SuiteTests {
                 let notifications = try await phones.waitForNotifications(1)
                 #expect(notifications[0].sound == "whistle.caf")
                 #expect(notifications[0].payload["url"].string == "https://example.com/stream-1")
-                // So that it is noted that it was sent.
-                try await eventually(within: .seconds(60), "noted as sent") {
+                // The cooldown starts when the sending is recorded.
+                try await eventually(within: .seconds(60), "recorded as sent") {
                     try await Self.log(of: ana).contains { $0.outcome == .sent }
                 }
 
                 try await goesLive("stream-2")
-                try await eventually(within: .seconds(60), "held back, and said why") {
+                try await eventually(within: .seconds(60), "withheld with the reason") {
                     try await Self.log(of: ana).contains { $0.outcome == .withheld && $0.reason == "cooldown" }
                 }
                 #expect(try await phones.notifications().count == 1)
             }
         }
 
-        @Test func applicationCredentials() async throws {
+        @Test("An application sends with its own provider credentials until its key is revoked")
+        func applicationCredentials() async throws {
             try await FakePhones.with { suite, phones in
                 let admin = try await ApplicationTests.administrator(of: suite)
                 let acme = try await ApplicationTests.application("Acme", by: admin)
@@ -153,8 +158,8 @@ extension SuiteTests {
                     "fcm": .object(["serviceAccount": own.fcm["serviceAccount"]]),
                 ])
                 let push = "/applications/\(acme.applicationId)/push"
-                let answer = try await admin.send(.put, push, body: try setup.compact())
-                #expect(!String(decoding: answer.body, as: UTF8.self).contains("PRIVATE"))
+                let response = try await admin.send(.put, push, body: try setup.compact())
+                #expect(!String(decoding: response.body, as: UTF8.self).contains("PRIVATE"))
                 try await AccountServer.with(acme, of: suite) { accounts in
                     let ada = try await accounts.signIn("ada")
                     let preferences = PreferencesClient(suite.gateway(jwt: ada.session))
@@ -170,10 +175,11 @@ extension SuiteTests {
                     let taken = try await server.send(.post, "/push/notifications", body: body)
                     #expect(taken.status == 202)
                     let notifications = try await phones.waitForNotifications(1)
-                    #expect(notifications[0].body == "Your parcel is here" && notifications[0].device == Self.phone)
+                    #expect(notifications[0].body == "Your parcel is here")
+                    #expect(notifications[0].device == Self.phone)
                     #expect(notifications[0].headers["apns-topic"] == own.apns["topic"].string)
 
-                    // A person may not, nor may the server do what people do.
+                    // A user may not send notifications, and the server may not act as a user.
                     let person = suite.gateway(jwt: ada.session)
                     await Self.isRefused { try await person.send(.post, "/push/notifications", body: body) }
                     await Self.isRefused { try await server.send(.get, "/conversations") }
@@ -211,7 +217,7 @@ extension SuiteTests {
             try await person.service.get("/notifications/log", as: Page<NotificationRecord>.self).items
         }
 
-        /// An application's server, by a token that it has signed for itself.
+        /// Returns a client with a token that the application's server has signed for itself.
         private static func server(of application: NewApplication, at suite: RunningSuite) throws -> ServiceClient {
             let key = try _RSA.Signing.PrivateKey(pemRepresentation: application.encryptionKey)
             let now = Int64(Date().timeIntervalSince1970)
@@ -228,7 +234,7 @@ extension SuiteTests {
 }
 
 extension RunningSuite {
-    /// A service past the gateway, as another service calls it.
+    /// Returns a client of a service with another service's key, without the gateway.
     func peerClient(_ name: String, of callee: String, port: Int) throws -> ServiceClient {
         let secrets = try String(contentsOfFile: "\(directory)/.roost/secrets.env", encoding: .utf8)
         let setting = "\(ServiceKeys.setting(of: name))="

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A script of `scripts/` with real clients, which says on a line each how far it is and is told by lines to go on.
+/// A script of `scripts/` with real clients, which prints its progress and reads commands, each on a line.
 final class PythonClients: Sendable {
     private struct State {
         var output = ""
-        /// Up to here its lines were heard.
+        /// The number of lines that were read.
         var linesRead = 0
         var status: Int32?
     }
@@ -23,7 +23,7 @@ final class PythonClients: Sendable {
         process.standardOutput = output
         process.standardError = output
         try process.run()
-        // Waiting for what it says must not take a thread of the tests.
+        // Reading the output blocks, and must not block a thread of the tests.
         Thread.detachNewThread { [self] in
             while true {
                 let data = output.fileHandleForReading.availableData
@@ -35,7 +35,7 @@ final class PythonClients: Sendable {
         }
     }
 
-    /// Runs a script beside what `body` does, and ends it with that; by python-socketio 5, or by what else python-clients has.
+    /// Runs a script while `body` runs, with python-socketio 5 or another environment of python-clients.
     static func with(
         _ script: String,
         _ arguments: [String],
@@ -54,12 +54,12 @@ final class PythonClients: Sendable {
 
     var output: String { state.withLock(\.output) }
 
-    /// Tells it a line.
+    /// Sends the script a line.
     func sendLine(_ line: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
     }
 
-    /// Waits for this line, after what was heard before.
+    /// Waits for a line after the lines that were read.
     func waitForLine(_ line: String, within limit: Duration = .seconds(120)) async throws {
         try await eventually(within: limit, "\(line)") {
             try state.withLock { state in
@@ -68,13 +68,13 @@ final class PythonClients: Sendable {
                     state.linesRead = index + 1
                     return true
                 }
-                guard state.status == nil else { throw SuiteError("ended before it said \(line)") }
+                guard state.status == nil else { throw SuiteError("the script ended before it printed \(line)") }
                 return false
             }
         }
     }
 
-    /// Lets it come to an end, and says what it ended with.
+    /// Ends the script's input, and returns its exit status.
     func end(within limit: Duration = .seconds(120)) async throws -> Int32 {
         try input.fileHandleForWriting.close()
         try await eventually(within: limit, "ended") { state.withLock { $0.status != nil } }

@@ -8,7 +8,7 @@ import ServiceClient
 import Synchronization
 import Testing
 
-/// The real suite: `roost up` with its private PostgreSQL, in a folder and on ports of the test's own.
+/// The real executables: `roost up` with a private PostgreSQL, in the test's own folder and on its own ports.
 final class RunningSuite: Sendable {
     let directory: String
     let environment: [String: String]
@@ -23,9 +23,9 @@ final class RunningSuite: Sendable {
     private let console = Mutex("")
     private let running = Mutex<ChildProcess?>(nil)
 
-    /// The folder that the executables were built into: the tests' own.
+    /// The folder of the executables, which is that of the tests.
     static let binaries: String = {
-        // Silence: without /proc nothing of this runs.
+        // Silence: without /proc no test runs.
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return ProcessInfo.processInfo.environment["ROOST_BINARIES"]
             ?? URL(filePath: own).deletingLastPathComponent().path(percentEncoded: false)
@@ -49,13 +49,13 @@ final class RunningSuite: Sendable {
         environment["PUSH_URL"] = "http://127.0.0.1:\(pushPort)"
         environment["SOCIAL_URL"] = "http://127.0.0.1:\(socialPort)"
         environment["MANAGEMENT_PORT"] = "\(managementPort)"
-        // Who needs the sandbox has it listen on ports of the test's own.
+        // A test that needs the sandbox sets its ports.
         environment["SANDBOX"] = "0"
         environment["LOG_LEVEL"] = "warning"
         self.environment = environment.merging(settings) { $1 }
     }
 
-    /// Runs a test beside a suite that is ready, and leaves no process and no file behind.
+    /// Runs a test with a suite that is ready, and leaves no process and no file behind.
     static func with(
         settings: [String: String] = [:],
         options: [String] = [],
@@ -76,7 +76,7 @@ final class RunningSuite: Sendable {
         await suite.discard()
     }
 
-    /// Starts `roost up` and waits until it says that Roost is ready.
+    /// Starts `roost up` and waits until Roost is ready.
     func start(within limit: Duration = .seconds(120)) async throws {
         try await launch()
         let line = "Roost is ready at http://127.0.0.1:\(gatewayPort)\n"
@@ -99,10 +99,10 @@ final class RunningSuite: Sendable {
         running.withLock { $0 = child }
     }
 
-    /// What `roost up` has printed since it was started.
+    /// The output of `roost up` since its start.
     var output: String { console.withLock { $0 } }
 
-    /// `roost up`, while it runs.
+    /// The process of `roost up` while it runs.
     var supervisor: ChildProcess? { running.withLock { $0?.status == nil ? $0 : nil } }
 
     /// A command of `roost` for this suite.
@@ -110,10 +110,10 @@ final class RunningSuite: Sendable {
         ProcessCommand("\(Self.binaries)roost", arguments + ["--directory", directory], environment: environment)
     }
 
-    /// What `roost up` runs where nothing else is said.
+    /// The processes that `roost up` runs by default.
     static let programs = ["auth", "conversations", "photos", "push", "social", "gateway", "postgresql"]
 
-    /// The process that `roost up` has noted under one of the names of `programs`.
+    /// Returns the process that `roost up` has recorded under a name of `programs`.
     func process(_ name: String) throws -> ProcessIdentity {
         struct Note: Decodable {
             let name: String
@@ -121,21 +121,21 @@ final class RunningSuite: Sendable {
         }
         let data = try Data(contentsOf: URL(filePath: "\(directory)/.roost/processes.json"))
         guard let note = try JSONDecoder().decode([Note].self, from: data).first(where: { $0.name == name }) else {
-            throw SuiteError("no process \(name) is noted")
+            throw SuiteError("no process \(name) is recorded")
         }
         return note.process
     }
 
-    /// All processes of the suite that live.
+    /// Returns the processes of the suite that run.
     func processes() -> [ProcessIdentity] {
-        // Silence: one that is just being started again is not noted.
+        // Silence: a process that is starting again is not recorded.
         Self.programs.compactMap { try? process($0) }.filter(\.isAlive)
     }
 
-    /// The suite as a client sees it.
+    /// Returns a client of the gateway.
     func gateway(jwt: String? = nil) -> ServiceClient { client(port: gatewayPort, jwt: jwt) }
 
-    /// One service, past the gateway.
+    /// Returns a client of one service, without the gateway.
     func client(port: Int, jwt: String?) -> ServiceClient {
         ServiceClient(
             callee: "roost",
@@ -145,7 +145,7 @@ final class RunningSuite: Sendable {
         )
     }
 
-    /// Registers somebody and signs him in.
+    /// Registers a user and signs in.
     func person(_ name: String) async throws -> Person {
         let draft = AccountDraft(username: name, password: "a password of \(name)")
         let registered: RegistrationResult = try await gateway().post("/auth/register", draft, timeout: .seconds(20))
@@ -154,7 +154,7 @@ final class RunningSuite: Sendable {
         return person
     }
 
-    /// Signs in somebody who has registered before.
+    /// Signs in a registered user.
     func signInAgain(_ name: String) async throws -> Person {
         let signIn: SignIn = try await gateway().post(
             "/auth/login",
@@ -164,7 +164,7 @@ final class RunningSuite: Sendable {
         return Person(name: name, signIn: signIn, service: gateway(jwt: signIn.jwt))
     }
 
-    /// Brings along the secrets of another suite, as an operator does who moves.
+    /// Copies the secrets of another suite, as an operator does for a move.
     func copySecrets(of other: RunningSuite) throws {
         try FileManager.default.createDirectory(atPath: "\(directory)/.roost", withIntermediateDirectories: true)
         try FileManager.default.copyItem(
@@ -185,7 +185,7 @@ final class RunningSuite: Sendable {
             process.signal(SIGKILL)
             _ = await process.hasEnded(within: .seconds(5))
         }
-        // Silence: what is left is in temporary folders; root's data is outside of them.
+        // Silence: the remaining files are in temporary folders. Root's PostgreSQL data is outside of the directory.
         if let data = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/.roost/postgres") {
             try? FileManager.default.removeItem(atPath: data)
         }
@@ -193,7 +193,7 @@ final class RunningSuite: Sendable {
     }
 }
 
-/// Somebody signed in.
+/// A signed-in user.
 struct Person: Sendable {
     let name: String
     let signIn: SignIn
@@ -203,7 +203,7 @@ struct Person: Sendable {
     var preferences: PreferencesClient { PreferencesClient(service) }
 }
 
-/// Waits for an answer longer than a neighbour would: a machine that is held up for some seconds fails no test.
+/// Raises the timeout of requests, so that a machine that stalls for some seconds fails no test.
 private struct LongTimeoutTransport: Transport {
     let transport: HTTPTransport
 
@@ -214,7 +214,7 @@ private struct LongTimeoutTransport: Transport {
     }
 }
 
-/// A scene could not be set.
+/// A failure to arrange a test or to reach an expected state.
 struct SuiteError: Error, CustomStringConvertible {
     let description: String
 
@@ -223,7 +223,7 @@ struct SuiteError: Error, CustomStringConvertible {
     }
 }
 
-/// Waits until something that only shows itself to who asks is so.
+/// Polls until a condition is true.
 func eventually(within limit: Duration, _ expectation: String, _ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !condition() {

@@ -7,28 +7,29 @@ import TestSupport
 import Testing
 import Wire
 
-/// What people find on their networks when social is killed while it posts, and networks do not say what they took.
+/// Posts to networks while social is killed, and networks do not report the outcome.
 extension SuiteTests {
-    @Suite struct SocialKillTests {
+    @Suite("Social during kills") struct SocialKillTests {
         private static let victims =
             (0..<(SuiteTests.isSoak ? 5 : 1)).flatMap { _ in ["social", "social", "postgresql"] }
-        /// What is posted around each kill.
+        /// The number of posts around each kill.
         private static let posts = SuiteTests.isSoak ? 12 : 6
         private static let networks = SocialNetworks.textNetworks
-        /// A request whose process is gone counts as running for a minute, and a post for later is tried for an hour.
+        /// A request in a killed process counts as in progress for a minute, and a scheduled post is tried for an hour.
         private static let timeout = Duration.seconds(240)
-        /// Nobody looks: only what is written is asked for.
+        /// Polling is off, so that only posts cause requests.
         private static let settings = [
             "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0",
             "SOCIAL_POLLS_PER_HOUR": networks.map { "\($0)=0" }.joined(separator: ","),
         ]
-        /// It is done and the answer breaks off; it is done and there is none; it is not done; it is refused.
+        /// Posted with a truncated response; posted without a response; not posted; rejected.
         private static let faults: [[String: JSONValue]] = [
             ["behaviour": .string("cut")], ["behaviour": .string("silence"), "accepts": .bool(true)],
             ["behaviour": .string("reset")], ["behaviour": .string("response"), "status": .integer(503)],
         ]
 
-        @Test func noDuplicatePosts() async throws {
+        @Test("Kills and network faults cause no duplicate posts, and reported posts exist")
+        func duplicates() async throws {
             try await FakePhones.with(settings: Self.settings) { suite, phones in
                 let sandboxNetworks = SocialNetworks(suite, phones)
                 let ana = try await suite.person("ana")
@@ -64,7 +65,7 @@ extension SuiteTests {
             }
         }
 
-        /// Nothing is there twice, and what was said to be there is.
+        /// Checks that no post is duplicated, and that every post that was reported as published exists.
         private static func check(
             _ codes: [String: [String: Int]],
             in sandboxNetworks: SocialNetworks,
@@ -72,9 +73,9 @@ extension SuiteTests {
         ) async throws {
             var counts: [Int: Int] = [:]
             for network in networks {
-                let said = Dictionary(grouping: try await sandboxNetworks.texts(of: person, on: network)) { $0 }
+                let found = Dictionary(grouping: try await sandboxNetworks.texts(of: person, on: network)) { $0 }
                 for (text, results) in codes {
-                    let (code, times) = (results[network] ?? 0, said[text]?.count ?? 0)
+                    let (code, times) = (results[network] ?? 0, found[text]?.count ?? 0)
                     counts[code, default: 0] += 1
                     #expect(times <= 1, "\(text) is \(times) times on \(network)")
                     if code == 200 { #expect(times == 1, "\(text) is not on \(network)") }
@@ -82,12 +83,12 @@ extension SuiteTests {
             }
             let all = counts.values.reduce(0, +)
             print("social: \(codes.count) posts to \(networks.count) networks, \(victims.count) kills, codes \(counts)")
-            // Every fault may leave one of which nobody knows, which is a third of them, and a kill those under way, which
-            // on a machine that is held up may be all of a round.
+            // Each fault may leave a post with an unknown outcome, which is a third of the posts. A kill may leave
+            // those in progress, which on a slow machine may be all posts of a round.
             #expect(Double(counts[200] ?? 0) >= (SuiteTests.isSoak ? 0.5 : 0.2) * Double(all), "\(counts)")
         }
 
-        /// Posts with a photograph, for a moment in which social is being killed; the texts by the posts' ids.
+        /// Schedules posts with a photo for a time during the kills, and returns their texts by ID.
         private static func schedulePosts(for person: Person) async throws -> [String: String] {
             var later: [String: String] = [:]
             for number in 0..<4 {
@@ -104,9 +105,9 @@ extension SuiteTests {
             until deadline: ContinuousClock.Instant
         ) async throws {
             var done: [String: [String: Int]] = [:]
-            try await eventually(within: deadline - .now, "all done that was for later") {
+            try await eventually(within: deadline - .now, "all scheduled posts done") {
                 done = try await person.scheduled()
-                // Photos knows each by its key, so what became of it is always found out.
+                // Photos recognizes each post by its idempotency key, so the outcome is always found.
                 return later.keys.allSatisfy { done[$0]?["roost"] == 200 }
             }
             let shown = try await person.photos.posts(of: person.signIn.userId, limit: 100).items.map(\.text)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The sandbox's social networks: who is there, what they have said, and how they go wrong.
+/// The social networks of the sandbox: their accounts, posts and faults.
 struct SocialNetworks: Sendable {
     private struct Account: Decodable {
         var id: String
@@ -21,7 +21,7 @@ struct SocialNetworks: Sendable {
         var posts: [Post]
     }
 
-    /// Those that take a text as it is; Reddit makes a title of it.
+    /// The networks that publish the text unchanged, unlike Reddit, where it is the title.
     static let textNetworks = ["mastodon", "bluesky", "twitter", "tumblr", "facebook"]
 
     private let sandbox: ServiceClient
@@ -32,7 +32,7 @@ struct SocialNetworks: Sendable {
         url = "http://127.0.0.1:\(phones.port)"
     }
 
-    /// Links somebody's account of his own name, by its tokens.
+    /// Links the network account that has the user's name, by its tokens.
     func link(_ person: Person, on network: String) async throws {
         let account: Account = try await sandbox.post("/sandbox/networks/\(network)/accounts", ["name": person.name])
         var body = ["access_token": account.accessToken]
@@ -45,14 +45,14 @@ struct SocialNetworks: Sendable {
         let _: JSONValue = try await person.service.put("/networks/\(network)", body, timeout: .seconds(30))
     }
 
-    /// The texts of what somebody has posted there.
+    /// Returns the texts of the user's posts on a network.
     func texts(of person: Person, on network: String) async throws -> [String] {
         let query = [("author", person.name), ("limit", "10000")]
         let page: PostPage = try await sandbox.get("/sandbox/networks/\(network)/posts", query: query)
         return page.posts.map(\.text)
     }
 
-    /// Has a network do something else, so many times, with what somebody asks of it.
+    /// Adds a fault rule for the user's next requests to a network.
     func injectFault(_ network: String, for person: Person, _ rule: [String: JSONValue], times: Int64) async throws {
         var rule = rule
         rule["service"] = .string(network)
@@ -61,15 +61,15 @@ struct SocialNetworks: Sendable {
         let _: JSONValue = try await sandbox.post("/sandbox/script", JSONValue.object(rule))
     }
 
-    /// So many times what the network would allow.
+    /// Multiplies the rate limits of a network.
     func allow(_ factor: Double, on network: String) async throws {
         let _: JSONValue = try await sandbox.post("/sandbox/networks/\(network)/limits", ["factor": factor])
     }
 }
 
-/// What people post to networks, as an app does it: with a key, and again until it is answered.
+/// Posts to networks with idempotency keys and retries, as an app sends them.
 extension Person {
-    /// What came of a post, by network: the codes of results.
+    /// Publishes a post, and returns the result codes by network.
     func post(
         _ text: String,
         to networks: [String],
@@ -82,16 +82,22 @@ extension Person {
         while true {
             do {
                 let headers: HTTPFields = [.idempotencyKey: text, .contentType: "application/json"]
-                let answer = try await service.send(.post, "/feed", headers: headers, body: body, timeout: .seconds(40))
-                return try Self.codes(WireJSON.decoder().decode(JSONValue.self, from: answer.body)["data"]["results"])
-            } catch let error as APIError where error.isPassing {
+                let response = try await service.send(
+                    .post,
+                    "/feed",
+                    headers: headers,
+                    body: body,
+                    timeout: .seconds(40)
+                )
+                return try Self.codes(WireJSON.decoder().decode(JSONValue.self, from: response.body)["data"]["results"])
+            } catch let error as APIError where error.isTransient {
                 guard ContinuousClock.now < deadline else { throw error }
                 try await Task.sleep(for: .milliseconds(200))
             }
         }
     }
 
-    /// Has a photograph posted so many seconds after it was brought, however long that takes; answers the post's id.
+    /// Uploads a photo, schedules a post with it some seconds later, and returns the post's ID.
     func schedule(_ text: String, to networks: [String], in seconds: Double) async throws -> String {
         let data: [String: JSONValue] = [
             "text": .string(text), "photo": .object(["uploadId": .string(try await upload())]),
@@ -103,7 +109,7 @@ extension Person {
         return try #require(added["id"].string)
     }
 
-    /// What came of those that are done, by their ids.
+    /// Returns the result codes of the finished posts by ID and network.
     func scheduled() async throws -> [String: [String: Int]] {
         let page: JSONValue = try await service.get("/feed/scheduled", query: [("limit", "100")])
         let done = page["scheduled"].array.filter { $0["state"].string == "done" }
@@ -117,8 +123,8 @@ extension Person {
 }
 
 extension APIError {
-    /// Whether the same request may be answered otherwise a little later.
-    fileprivate var isPassing: Bool {
+    /// Whether the same request may succeed later.
+    fileprivate var isTransient: Bool {
         [.unavailable, .badGateway, .gatewayTimeout, .timedOut, .rateLimited, .conflict].contains(kind)
     }
 }

@@ -7,21 +7,23 @@ import TestSupport
 import Testing
 import Wire
 
-/// What holds for real clients whatever is killed, and whoever does not read.
 extension SuiteTests {
-    @Suite struct SocketFaultTests {
+    @Suite("Sockets during faults") struct SocketFaultTests {
         private static let unlimited = [
             "RATE_USER": "0", "RATE_REGISTER": "0", "RATE_ADDRESS": "0", "RATE_SOCKET": "0",
         ]
 
-        /// Two of conversations, with these settings beside.
+        /// Returns the settings for two instances of conversations, with other settings added.
         private static func settings(_ others: [String: String] = [:]) throws -> [String: String] {
             let urls = try LoopbackPort.free(2).map { "http://127.0.0.1:\($0.number)" }
             return unlimited.merging(["CONVERSATIONS_URL": urls.joined(separator: ",")]) { $1 }.merging(others) { $1 }
         }
 
-        @Test(arguments: [nil, "nats-server"])
-        func socketsSurviveKills(_ notifier: String?) async throws {
+        @Test(
+            "Clients receive every message despite kills of instances, database and notifier",
+            arguments: [nil, "nats-server"]
+        )
+        func kills(_ notifier: String?) async throws {
             try await NATSServer.with(isStarted: notifier != nil) { nats in
                 let settings = try Self.settings(notifier == nil ? [:] : ["NATS_URL": nats.url])
                 try await RunningSuite.with(settings: settings) { suite in
@@ -40,7 +42,7 @@ extension SuiteTests {
                             }
                             try await clients.waitForLine("done", within: .seconds(200))
                         }
-                        // Each looks for what it misses for as long as something may still come.
+                        // Each client asks for missing messages as long as messages may still arrive.
                         let status = try await clients.end(within: .seconds(300))
                         #expect(status == 0, "\(clients.output)")
                         print(clients.output)
@@ -49,8 +51,8 @@ extension SuiteTests {
             }
         }
 
-        /// Fifty that read nothing cost their buffers once, and not for long.
-        @Test func slowReaderIsDisconnected() async throws {
+        @Test("Fifty clients that do not read are disconnected and take bounded memory")
+        func slowReaders() async throws {
             let bytes = SuiteTests.isSoak ? 100_000_000 : 20_000_000
             let settings = try Self.settings(["SOCKET_BUFFER": "\(1 << 20)", "SOCKETS_MAX_USER": "200"])
             try await RunningSuite.with(settings: settings) { suite in
@@ -75,8 +77,10 @@ extension SuiteTests {
             }
         }
 
-        /// All who lose their sockets at one moment come back, and none in vain for long.
-        @Test(arguments: ["gateway", "conversations"])
+        @Test(
+            "All clients reconnect soon after a kill of the gateway or of conversations",
+            arguments: ["gateway", "conversations"]
+        )
         func massReconnect(_ victim: String) async throws {
             let count = SuiteTests.isSoak ? 5_000 : 300
             let settings = Self.unlimited.merging(["SOCKETS_MAX_USER": "\(count)"]) { $1 }
@@ -86,7 +90,7 @@ extension SuiteTests {
                 try await PythonClients.with("socket-reconnects.py", arguments) { clients in
                     try await clients.waitForLine("ready", within: .seconds(120))
                     try suite.process(victim).signal(SIGKILL)
-                    // In seconds: 30 are promised, and a machine of tests is a slow one.
+                    // The promise is 30 seconds, and a test machine is slower.
                     try await clients.waitForLine("back", within: .seconds(SuiteTests.isSoak ? 30 : 120))
                     let status = try await clients.end()
                     #expect(status == 0, "\(clients.output)")
@@ -95,10 +99,10 @@ extension SuiteTests {
             }
         }
 
-        /// What a process may need more at its peak.
+        /// The most by which the peak memory of a process may grow, in bytes.
         private static let memory = 32 << 20
 
-        /// `VmHWM` of `proc(5)`, in bytes: no peak between two looks is missed.
+        /// Returns `VmHWM` of `proc(5)` in bytes, which includes peaks between two readings.
         private static func peakMemory(of process: ProcessIdentity) throws -> Int {
             let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
             let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -106,7 +110,7 @@ extension SuiteTests {
             return try #require(kilobytes) * 1_024
         }
 
-        /// The id of a chat of so many people, and their tokens.
+        /// Creates a chat of `count` users, and returns its ID and the users' tokens.
         private static func chat(of count: Int, at suite: RunningSuite) async throws -> (id: String, jwts: [String]) {
             var people: [Person] = []
             for number in 1...count { people.append(try await suite.person("member\(number)")) }

@@ -10,24 +10,25 @@ import TestSupport
 import Testing
 import Wire
 
-/// Clients as people have them, of two generations, through the gateway and two instances.
+/// Published clients of two protocol versions, through the gateway and two instances.
 extension SuiteTests {
-    @Suite struct SocketTests {
-        private static let ways = [5, 4].flatMap { version in
+    @Suite("Sockets across instances") struct SocketTests {
+        private static let variants = [5, 4].flatMap { version in
             ["polling", "websocket", "upgrade"].map { (version: version, transport: $0) }
         }
 
-        @Test func socketClients() async throws {
+        @Test("python-socketio 4 and 5 complete a journey over every transport")
+        func clients() async throws {
             let ports = try LoopbackPort.free(2).map(\.number)
             let settings = [
-                // Whoever signs in by an event has to have done so by then.
+                // A client that signs in by an event has this many seconds.
                 "RATE_USER": "0", "RATE_REGISTER": "0", "AUTHENTICATE_TIMEOUT": "5",
                 "CONVERSATIONS_URL": "http://127.0.0.1:\(ports[0]),http://127.0.0.1:\(ports[1])",
             ]
             try await RunningSuite.with(settings: settings) { suite in
                 let ana = try await suite.person("ana")
                 let bob = try await suite.person("bob")
-                for (version, transport) in Self.ways {
+                for (version, transport) in Self.variants {
                     let journey = try await ProcessCommand(
                         try await PythonPrograms.path("\(version)"),
                         [
@@ -44,8 +45,8 @@ extension SuiteTests {
             }
         }
 
-        /// Auth ends the session, and whoever has a socket by it is cut off, wherever that is.
-        @Test func logoutDisconnects() async throws {
+        @Test("A sign-out disconnects the session's sockets at both instances")
+        func logout() async throws {
             let ports = try LoopbackPort.free(2).map(\.number)
             let urls = ports.map { "http://127.0.0.1:\($0)" }
             try await RunningSuite.with(settings: ["CONVERSATIONS_URL": urls.joined(separator: ",")]) { suite in
@@ -61,13 +62,15 @@ extension SuiteTests {
                 _ = try await ana.service.send(.post, "/auth/logout")
                 for socket in sockets { try await socket.end() }
                 let took = began.duration(to: .now)
-                #expect(took < SuiteTests.promptLimit, "\(sockets.count) sockets were cut off after \(took)")
+                #expect(took < SuiteTests.promptLimit, "\(sockets.count) sockets were disconnected after \(took)")
                 #expect(try await other.ask("chats/list")["code"].int == 200)
             }
         }
 
-        /// Told to stop, or killed: a client that comes back finds the other instance, and what was said meanwhile.
-        @Test(arguments: [SIGTERM, SIGKILL])
+        @Test(
+            "After a stop or kill of its instance, a client reconnects and receives what it missed",
+            arguments: [SIGTERM, SIGKILL]
+        )
         func failover(_ signal: Int32) async throws {
             let ports = try LoopbackPort.free(2).map(\.number)
             let urls = ports.map { "http://127.0.0.1:\($0)" }
@@ -85,29 +88,28 @@ extension SuiteTests {
                 try suite.process(["conversations", "conversations-2"][number]).signal(signal)
                 try await socket.end()
                 let draft = MessageDraft(data: "meanwhile", clientMessageId: "meanwhile")
-                try await eventually(within: .seconds(60), "said") {
-                    // Silence: the gateway may have kept a connection of which it does not yet know that it is gone.
+                try await eventually(within: .seconds(60), "sent") {
+                    // Silence: the gateway may still use a connection to the stopped instance.
                     (try? await ana.conversations.send(draft, to: made.token)) != nil
                 }
 
                 var missed: JSONValue?
-                try await eventually(within: .seconds(60), "back") {
-                    // Silence: the gateway may have to find out first that the instance has gone, which may take
-                    // a session and end it.
-                    let back = try? await Self.socket(of: bob, at: suite, last: [made.id.rawValue: 0])
-                    missed = try? await back?.event("messages/sync")
+                try await eventually(within: .seconds(60), "reconnected") {
+                    // Silence: until the gateway finds out that the instance has stopped, it may route a session there.
+                    let other = try? await Self.socket(of: bob, at: suite, last: [made.id.rawValue: 0])
+                    missed = try? await other?.event("messages/sync")
                     return missed != nil
                 }
                 #expect(missed?["messages"].array.map(\.["data"].string) == ["meanwhile"])
             }
         }
 
-        /// What the sessions of an instance begin with.
+        /// Returns the prefix of the session IDs of an instance.
         private static func tag(of url: String) -> String {
             String(Base64URL.encode(Array(SHA256.hash(data: Array(url.utf8)))).prefix(6))
         }
 
-        /// A socket through the gateway, signed in.
+        /// Opens a signed-in socket through the gateway.
         private static func socket(
             of person: Person,
             at suite: RunningSuite,

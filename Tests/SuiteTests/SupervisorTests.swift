@@ -6,10 +6,10 @@ import ServiceClient
 import Glibc
 import Testing
 
-/// How `roost up` starts, stops, and tidies up after itself.
 extension SuiteTests {
-    @Suite struct SupervisorTests {
-        @Test func cleanShutdown() async throws {
+    @Suite("roost up") struct SupervisorTests {
+        @Test("An interrupt stops all processes cleanly, and the data survives")
+        func cleanShutdown() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
                 let made = try await ana.conversations.create(ConversationDraft(label: "kept"))
@@ -28,7 +28,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func killedSupervisor() async throws {
+        @Test("No process outlives a killed supervisor")
+        func killedSupervisor() async throws {
             try await RunningSuite.with { suite in
                 let processes = suite.processes()
                 let supervisor = try #require(suite.supervisor)
@@ -41,25 +42,27 @@ extension SuiteTests {
             }
         }
 
-        @Test func stopsLeftoverProcesses() async throws {
+        @Test("The next start ends leftover processes")
+        func leftovers() async throws {
             try await RunningSuite.with { suite in
-                // It does not hear that its input has ended.
-                let stubborn = try suite.process("conversations")
-                stubborn.signal(SIGSTOP)
+                // A stopped process does not notice the end of its input.
+                let leftover = try suite.process("conversations")
+                leftover.signal(SIGSTOP)
                 let supervisor = try #require(suite.supervisor)
                 supervisor.signal(SIGKILL)
                 _ = await supervisor.exit()
 
                 try await suite.start()
 
-                #expect(!stubborn.isAlive)
+                #expect(!leftover.isAlive)
                 #expect(try suite.process("conversations").isAlive)
                 #expect(try suite.process("postgresql").isAlive)
             }
         }
 
-        @Test func secondInterrupt() async throws {
-            // It would wait for longer than the test does.
+        @Test("A second interrupt ends all processes at once")
+        func secondInterrupt() async throws {
+            // The drain would last longer than the test.
             try await RunningSuite.with(settings: ["DRAIN_TIMEOUT": "300"]) { suite in
                 try suite.process("auth").signal(SIGSTOP)
                 let supervisor = try #require(suite.supervisor)
@@ -73,7 +76,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func secondSupervisor() async throws {
+        @Test("A second supervisor for the same checkout does not start")
+        func secondSupervisor() async throws {
             try await RunningSuite.with { suite in
                 let supervisor = try #require(suite.supervisor)
 
@@ -86,7 +90,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func portInUse() async throws {
+        @Test("A port in use is reported with the process that uses it")
+        func portInUse() async throws {
             try await RunningSuite.with { first in
                 try await RunningSuite.with(settings: ["PORT": "\(first.authPort)"], isStarted: false) { second in
                     let (status, output) = try await second.roost("up").run(within: .seconds(60))
@@ -98,7 +103,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func startLimit() async throws {
+        @Test("A service that cannot start stops the supervisor, which reports the cause")
+        func startLimit() async throws {
             try await RunningSuite.with(settings: ["WRITE_SHARDS": "none"], isStarted: false) { suite in
                 let (status, output) = try await suite.roost("up").run(within: .seconds(120))
 
@@ -108,7 +114,8 @@ extension SuiteTests {
             }
         }
 
-        @Test func operatorCommands() async throws {
+        @Test("doctor, migrate and keys rotate work with running services")
+        func operatorCommands() async throws {
             try await RunningSuite.with { suite in
                 let ana = try await suite.person("ana")
 
@@ -123,16 +130,16 @@ extension SuiteTests {
 
                 let rotate = try await suite.roost("keys", "rotate").run(within: .seconds(60))
                 #expect(rotate.status.isSuccess, "\(rotate.output)")
-                // Signed by the key before, and by the one that signs now.
+                // One token is signed with the previous key, and one with the current key.
                 #expect(try await ana.service.send(.get, "/auth/me").status == 200)
                 let bo = try await suite.person("bo")
                 #expect(try await bo.service.send(.get, "/conversations").status == 200)
 
                 try suite.process("conversations").signal(SIGSTOP)
-                let ill = try await suite.roost("doctor").run(within: .seconds(60))
+                let unhealthy = try await suite.roost("doctor").run(within: .seconds(60))
                 try suite.process("conversations").signal(SIGCONT)
-                #expect(ill.status == .code(1))
-                #expect(ill.output.contains("conversations does not respond"))
+                #expect(unhealthy.status == .code(1))
+                #expect(unhealthy.output.contains("conversations does not answer"))
             }
         }
     }

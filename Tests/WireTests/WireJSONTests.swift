@@ -156,7 +156,7 @@ import Wire
     func position(body: String, place: String) {
         let error = error(for: body)
         #expect(error?.code == "malformed_body")
-        #expect(error?.message.contains("\(place).") == true, "\(error?.message ?? "")")
+        #expect(error?.message.hasSuffix(place) == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("secret") == false)
     }
 

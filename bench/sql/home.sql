@@ -29,7 +29,7 @@ SELECT array_agg(author_id) AS authors, array_agg(number) AS numbers FROM (
         ORDER BY created_at DESC, author_id DESC, number DESC LIMIT 21
     )
     SELECT feed.is_behind, entries.created_at, entries.author_id, entries.number,
-           CASE WHEN posts.number IS NULL THEN 'gone' WHEN posts.hidden_at IS NULL
+           CASE WHEN posts.number IS NULL THEN 'deleted' WHEN posts.hidden_at IS NULL
                AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = :reader AND blocked_id = posts.author_id)
                AND NOT EXISTS (SELECT FROM blocks WHERE blocker_id = posts.author_id AND blocked_id = :reader)
                THEN 'visible' ELSE 'invisible' END AS state

@@ -18,7 +18,7 @@ WITH drafts AS MATERIALIZED (
         conversation_id, secret, application_id, sender_id, client_message_id,
         data, mime, encoding, meta, push, reply_to, n
     )
-), known AS MATERIALIZED (
+), existing AS MATERIALIZED (
     SELECT drafts.n, messages.seq
     FROM drafts JOIN messages ON messages.conversation_id = drafts.conversation_id
         AND messages.sender_id = drafts.sender_id AND messages.client_message_id = drafts.client_message_id
@@ -34,7 +34,7 @@ WITH drafts AS MATERIALIZED (
         AND conversations.secret = drafts.secret
     JOIN members ON members.conversation_id = drafts.conversation_id
         AND members.user_id = drafts.sender_id AND members.application_id = drafts.application_id
-    WHERE drafts.n NOT IN (SELECT known.n FROM known)
+    WHERE drafts.n NOT IN (SELECT existing.n FROM existing)
 ), clock AS MATERIALIZED (
     SELECT date_trunc('milliseconds', clock_timestamp()) AS now
 ), written AS (
@@ -74,7 +74,7 @@ SELECT n, last_seq + nth AS seq, last_change + nth AS change, user_number,
            AS sender_meta
 FROM fresh CROSS JOIN clock WHERE NOT is_blocked
 UNION ALL
-SELECT n, seq, NULL, NULL, NULL, NULL, NULL FROM known
+SELECT n, seq, NULL, NULL, NULL, NULL, NULL FROM existing
 UNION ALL
 SELECT n, NULL, NULL, NULL, NULL, NULL, NULL FROM fresh WHERE is_blocked;
 \endpipeline

@@ -36,6 +36,7 @@ struct CredentialModule: Sendable {
             emailOutbox: emailModule.emailOutbox,
             reauthentication: reauthentication,
             audit: audit,
+            events: resources.events,
             now: now
         )
         secondFactors = SecondFactors(

@@ -65,12 +65,12 @@ import Wire
             let named = json(["username": .string("bo"), "password": .string(Auth.password)])
             _ = try await service.send(.post, "/auth/register", token: guest.jwt, body: named)
 
-            let changes = try await photos.events(4).map { try $0.content(as: UserChanged.self) }
+            let changes = try await photos.events(5).map { try $0.content(as: UserChanged.self) }
 
             #expect(changes.allSatisfy { $0.applicationId == "roost" })
             let ofAda = changes.filter { $0.userId == ada.userId }
-            #expect(ofAda.map(\.fullName) == ["Ada Lovelace", "Ada Lovelace", nil])
-            #expect(ofAda.map(\.username) == ["ada", "countess", "countess"])
+            #expect(ofAda.map(\.fullName) == [nil, "Ada Lovelace", "Ada Lovelace", nil])
+            #expect(ofAda.map(\.username) == ["ada", "ada", "countess", "countess"])
             #expect(changes.filter { $0.userId == guest.userId }.map(\.username) == ["bo"])
         }
     }

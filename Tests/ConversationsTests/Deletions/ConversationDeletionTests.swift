@@ -130,7 +130,7 @@ extension ConversationFixture {
         var rows = 0
         for table in [
             "conversations", "heads", "members", "kicks", "messages", "reactions", "search_marks", "search_ranges",
-            "search_entries", "search_failures", "leaves", "deletions",
+            "search_entries", "search_failures", "leaves", "conversation_deletions",
         ] {
             rows += try await service.database.pool.one(
                 "SELECT count(*) AS n FROM \(identifier: table) WHERE conversation_id = \(conversation)",

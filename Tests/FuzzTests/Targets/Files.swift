@@ -36,18 +36,21 @@ extension FuzzTarget {
         precondition(whole.mediaType == pieces.mediaType, "the type depends on how the bytes arrive")
     }
 
-    /// What an image worker says that a hostile file has taken over.
+    /// A response of an image worker that a hostile file may have compromised.
     static let workerResponse = FuzzTarget("worker-response") { bytes in
         var frames = Frames()
         frames.append(bytes)
-        // Silence: nonsense ends the conversation with the worker.
+        // Silence: parsing ends at a malformed frame.
         while let frame = try? frames.next() {
             guard let response = RenderResponse(encoded: frame) else { continue }
-            precondition(RenderResponse(encoded: response.encoded) == response, "an answer is not what it says")
+            precondition(
+                RenderResponse(encoded: response.encoded) == response,
+                "an encoded response is decoded differently"
+            )
         }
     }
 
-    /// XML of a store of files that speaks S3.
+    /// The XML of an S3 object store.
     static let storageResponse = FuzzTarget("storage-response") { bytes in
         let response = S3XMLText(String(decoding: bytes, as: UTF8.self))
         for object in response.all("Contents") {
@@ -62,7 +65,7 @@ extension FuzzTarget {
     static let zipName = FuzzTarget("zip-name") { bytes in
         let name = String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         var archive = ZipArchive()
-        // Silence: unusable names are refused.
+        // Silence: unusable names are rejected.
         guard (try? archive.begin(name, modified: ZipTime(secondsSince1970: Int64(bytes.count)))) != nil else { return }
         _ = try? archive.write(bytes)
         _ = try? archive.end()

@@ -15,7 +15,7 @@ extension FuzzTarget {
         mailAddress,
     ]
 
-    /// A form in pieces of a length that its first byte says.
+    /// A form in pieces, whose length the first byte determines.
     static let multipart = FuzzTarget("multipart") { bytes in
         guard var parser = MultipartParser(boundary: "b"), let first = bytes.first else { return }
         let length = max(1, Int(first) * 16)
@@ -25,11 +25,11 @@ extension FuzzTarget {
                 parser.feed(ByteBuffer(bytes: rest.prefix(length)))
                 rest = rest.dropFirst(length)
                 while try parser.next() != nil {}
-                precondition(parser.waitingBytes <= 16_384 + length, "the parser keeps what it should hand on")
+                precondition(parser.waitingBytes <= 16_384 + length, "the parser buffers more than it needs")
             }
             try parser.finish()
         } catch {
-            // Silence: most are refused.
+            // Silence: most forms are malformed.
         }
     }
 
@@ -42,7 +42,7 @@ extension FuzzTarget {
     static let formFields = FuzzTarget("form-fields") { bytes in
         let fields = FormField.parse(String(decoding: bytes, as: UTF8.self))
         let again = FormField.parse(fields.encoded)
-        precondition(again == fields, "what is escaped again reads otherwise")
+        precondition(again == fields, "encoded fields are parsed differently")
     }
 
     static let tusMetadata = FuzzTarget("tus-metadata") { bytes in
@@ -57,7 +57,7 @@ extension FuzzTarget {
         }
         precondition(TraceParent(text).text.utf8.count == 55)
         if let address = IPAddress(text) {
-            precondition(IPAddress(address.description) == address, "an address is written as another")
+            precondition(IPAddress(address.description) == address, "an address is formatted as another")
             _ = AddressRanges(text)?.contains(address)
         }
         _ = SocketQuery(text[...])["token"]
@@ -78,15 +78,18 @@ extension FuzzTarget {
     static let smtpReply = FuzzTarget("smtp-reply") { bytes in
         var parser = SMTPReplyParser()
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
-            // Silence: a server that does not speak SMTP is left.
+            // Silence: parsing ends at a malformed reply.
             guard (try? parser.parse(line)) != nil else { return }
         }
     }
 
     static let mailAddress = FuzzTarget("mail-address") { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
-        // Silence: most are none.
+        // Silence: most texts are no address.
         guard let address = try? MailAddress(text, name: text) else { return }
-        precondition(!address.text.utf8.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 }, "an address begins a header")
+        precondition(
+            !address.text.utf8.contains { $0 == 0x0A || $0 == 0x0D || $0 == 0 },
+            "an address contains a line break"
+        )
     }
 }

@@ -1,6 +1,6 @@
-/// A parser of bytes from outside, which must neither trap nor take more than linear time and memory, whatever they are.
+/// A parser of untrusted bytes, which must never trap or take more than linear time and memory.
 ///
-/// The result does not matter. Where two readers of the same bytes must agree, a target compares them.
+/// The result does not matter. Where two parsers of the same bytes must agree, the target compares them.
 struct FuzzTarget: Sendable {
     let name: String
     let run: @Sendable ([UInt8]) -> Void
@@ -10,6 +10,6 @@ struct FuzzTarget: Sendable {
         self.run = run
     }
 
-    /// By name, as the folders of Fuzz/Corpus.
+    /// All targets by name, each of which has a folder in Fuzz/Corpus.
     static let all: [FuzzTarget] = (files + forms + json + sockets + texts).sorted { $0.name < $1.name }
 }

@@ -5,13 +5,13 @@ import Foundation
 extension FuzzTarget {
     static let json = [body, token, base64]
 
-    /// A body, as every route reads it.
+    /// A request body, as every route decodes it.
     static let body = FuzzTarget("json") { bytes in
-        // Silence: most are none.
+        // Silence: most inputs are no JSON.
         guard let value = try? WireJSON.decode(JSONValue.self, from: Data(bytes)) else { return }
-        // Silence: what is written again may be longer than a body, since some escapes are.
+        // Silence: the encoded value may be too long for a body, because some escapes are longer.
         guard let again = try? value.compact(), again.count <= bytes.count else { return }
-        precondition((try? WireJSON.decode(JSONValue.self, from: again)) != nil, "what was read is written otherwise")
+        precondition((try? WireJSON.decode(JSONValue.self, from: again)) != nil, "an encoded value cannot be decoded")
     }
 
     static let token = FuzzTarget("compact-jws") { bytes in

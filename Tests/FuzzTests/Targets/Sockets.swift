@@ -6,7 +6,7 @@ extension FuzzTarget {
     static let sockets = [socketPacket, socketClientPacket, pollingPayload, webSocketFrames]
 
     static let socketPacket = FuzzTarget("socket-packet") { bytes in
-        // Silence: most are none.
+        // Silence: most inputs are no packet.
         guard let packet = try? IncomingPacket(ByteBuffer(bytes: bytes), limits: SocketIOLimits()) else { return }
         switch packet.content {
         case .event(_, let arguments), .acknowledgement(let arguments):
@@ -16,7 +16,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What a server sends to the client of `roost chat`.
+    /// A packet of a server to the client of `roost chat`.
     static let socketClientPacket = FuzzTarget("socket-client-packet") { bytes in _ = try? Packet(bytes) }
 
     /// The first byte chooses the revision and the kind of the body.
@@ -27,14 +27,14 @@ extension FuzzTarget {
         guard isBinary || UTF8Check.isWellFormed(body) else { return }
         var reader = PollingPayloadReader(body, revision: first & 2 == 0 ? .three : .four, isBinary: isBinary)
         var taken = 0
-        // Silence: a body that is none ends the reading.
+        // Silence: parsing ends at a malformed packet.
         while let packet = try? reader.next() {
             taken += packet.length
             precondition(taken <= bytes.count, "packets have more bytes than the body")
         }
     }
 
-    /// Frames in pieces of a length that the first byte says.
+    /// Frames in pieces, whose length the first byte determines.
     static let webSocketFrames = FuzzTarget("websocket-frames") { bytes in
         guard let first = bytes.first else { return }
         let ledger = PayloadLedger(limit: 4 << 20)
@@ -53,7 +53,7 @@ extension FuzzTarget {
             } catch {
                 return
             }
-            precondition(input.readableBytes < 14, "more than the beginning of a header is left")
+            precondition(input.readableBytes < 14, "more than an incomplete header is left")
         }
     }
 }

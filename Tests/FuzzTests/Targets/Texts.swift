@@ -21,7 +21,7 @@ extension FuzzTarget {
     }
 
     static let textMask = FuzzTarget("text-mask") { bytes in
-        // As long as the text of a post or a comment may be.
+        // The text of a post or a comment has at most this length.
         let text = String(String(decoding: bytes, as: UTF8.self).unicodeScalars.prefix(2_000))
         _ = TextMask(stopsShouting: true, words: ["bad", "schlecht"]).masked(text)
     }
@@ -36,23 +36,23 @@ extension FuzzTarget {
         let text = String(decoding: bytes, as: UTF8.self)
         for date in [Timestamp.date(from: text), ISO8601Time.date(from: text), NetworkTime.date(text)] {
             guard let date = date.flatMap(NetworkTime.plausible) else { continue }
-            precondition(Timestamp.date(from: Timestamp.string(from: date)) != nil, "a time is written as none")
+            precondition(Timestamp.date(from: Timestamp.string(from: date)) != nil, "a formatted time cannot be parsed")
         }
     }
 
-    /// A post of a network.
+    /// The HTML of a network's post.
     static let html = FuzzTarget("html-text") { bytes in
         _ = PlainText.ofHTML(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// A stream of a server that a user chose, in pieces of a length that its first byte says.
+    /// An event stream of a server that a user chose, in pieces whose length the first byte determines.
     static let eventStream = FuzzTarget("event-stream") { bytes in
         guard let first = bytes.first else { return }
         var reader = EventStreamReader()
         var rest = bytes.dropFirst()
         let length = max(1, Int(first) * 16)
         while !rest.isEmpty {
-            // Silence: a stream whose event is too large is left.
+            // Silence: parsing ends at an event that is too large.
             guard (try? reader.feed(ByteBuffer(bytes: rest.prefix(length)))) != nil else { return }
             rest = rest.dropFirst(length)
         }

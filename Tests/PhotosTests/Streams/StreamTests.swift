@@ -90,9 +90,9 @@ import Wire
                     stream in
                     while await stream.event()?.json["text"].string != "three" {}
                 }
-                let middle = try #require(try await fixture.rows("SELECT min(place)::text AS row FROM changes").first)
+                let middle = try #require(try await fixture.rows("SELECT min(change_number)::text AS row FROM changes").first)
                 _ = try await fixture.service.database.pool.execute(
-                    "DELETE FROM changes WHERE place <= \(Int64(middle) ?? 0)"
+                    "DELETE FROM changes WHERE change_number <= \(Int64(middle) ?? 0)"
                 )
 
                 let reload = try #require(try await first(after: before))

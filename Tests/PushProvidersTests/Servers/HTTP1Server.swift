@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOSSL
 import Synchronization
 
-/// A server of HTTP/1.1 that answers as a script says.
+/// An HTTP/1.1 server that responds by a script.
 final class HTTP1Server: Sendable {
     struct Request: Sendable {
-        /// Of the server, from 1.
+        /// The number of the request on its server, from 1.
         var number: Int
         var path: String
-        /// By their names in lower case.
+        /// The header fields by lower-case name.
         var fields: [String: String]
         var body: [UInt8]
 
@@ -22,7 +22,7 @@ final class HTTP1Server: Sendable {
         var body = ""
     }
 
-    /// Nil answers nothing.
+    /// Returns the response to a request, or nil to send none.
     typealias Script = @Sendable (Request) -> Response?
 
     private struct State {
@@ -93,10 +93,10 @@ private final class HTTP1ServerHandler: ChannelInboundHandler {
         case .body(let bytes): body += bytes.readableBytesView
         case .end:
             guard let head, let response = server.receive(head, body) else { return }
-            var answer = HTTPResponseHead(version: .http1_1, status: .init(statusCode: response.status))
-            answer.headers = HTTPHeaders(response.fields.map { ($0.key, $0.value) })
-            answer.headers.add(name: "content-length", value: "\(response.body.utf8.count)")
-            context.write(Self.wrapOutboundOut(.head(answer)), promise: nil)
+            var responseHead = HTTPResponseHead(version: .http1_1, status: .init(statusCode: response.status))
+            responseHead.headers = HTTPHeaders(response.fields.map { ($0.key, $0.value) })
+            responseHead.headers.add(name: "content-length", value: "\(response.body.utf8.count)")
+            context.write(Self.wrapOutboundOut(.head(responseHead)), promise: nil)
             context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.body)))), promise: nil)
             context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
         }

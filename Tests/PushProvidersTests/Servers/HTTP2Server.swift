@@ -4,15 +4,15 @@ import NIOHTTP2
 import NIOSSL
 import Synchronization
 
-/// A server of HTTP/2 over TLS that does as a script says, down to the single frame.
+/// An HTTP/2 server over TLS that sends the frames of a script.
 final class HTTP2Server: Sendable {
     struct Request: Sendable {
-        /// Of the server, from 1.
+        /// The number of the request on its server, from 1.
         var number: Int
-        /// Of the server, from 1.
+        /// The number of the connection on its server, from 1.
         var connection: Int
         var stream: HTTP2StreamID
-        /// How many the connection has under way, this one included.
+        /// The number of requests in flight on the connection, including this one.
         var open: Int
         var fields: [String: String]
         var body: [UInt8]
@@ -23,13 +23,13 @@ final class HTTP2Server: Sendable {
     enum Action: Sendable {
         case answer(Int, [(String, String)] = [], body: String = "")
         case answerOf(HTTP2StreamID, Int)
-        /// Answers when `answerHeld` is called.
+        /// Responds when `answerHeld` is called.
         case hold
         case reset(HTTP2ErrorCode)
-        /// Names the last stream that is looked at.
+        /// Sends GOAWAY with the last stream that is processed.
         case goAway(last: HTTP2StreamID, debugData: String = "")
         case settings([HTTP2Setting])
-        /// Reads no more.
+        /// Stops reading from the connection.
         case stopReading
         case close
     }
@@ -53,19 +53,19 @@ final class HTTP2Server: Sendable {
         state = Mutex(State(script: script))
     }
 
-    /// All that came, in the order of its coming.
+    /// The requests received, in order.
     var requests: [Request] { state.withLock { $0.requests } }
     var connections: Int { state.withLock { $0.connections } }
-    /// The most requests that one connection had under way at once.
+    /// The highest number of requests in flight on one connection.
     var peak: Int { state.withLock { $0.peak } }
 
-    /// How many are held: a request is counted a moment before it is.
+    /// The number of held requests, which are in `requests` a moment before they are held.
     var held: Int { state.withLock { $0.held.count } }
 
-    /// Goes on by another script.
+    /// Replaces the script.
     func setScript(_ script: @escaping Script) { state.withLock { $0.script = script } }
 
-    /// Answers what is held.
+    /// Responds to all held requests.
     func answerHeld(_ status: Int) {
         let held = state.withLock { state in
             defer { state.held = [] }
@@ -100,7 +100,7 @@ final class HTTP2Server: Sendable {
         }
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = settings
-        // What comes for the streams that a good-bye left is no offence.
+        // Frames for the streams that a GOAWAY excluded are not an error.
         connection.maximumRecentlyResetStreams = 10_000
         connection.maximumConnectionGlitches = 10_000
         var stream = NIOHTTP2Handler.StreamConfiguration()
@@ -224,7 +224,7 @@ private final class HTTP2ServerHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // What a client does that closes is judged by what it reports.
+        // The tests check what the client reports about a closed connection.
         context.close(promise: nil)
     }
 }

@@ -4,14 +4,14 @@ import NIOSSL
 import NIOTLS
 import Synchronization
 
-/// A server of HTTP/2 over TLS whose first settings come late, and which does not hear what its client says meanwhile.
+/// An HTTP/2 server over TLS that sends its settings late, and drops what the client sends after the handshake.
 final class SlowServer: Sendable {
     private let ended = Atomic(0)
 
-    /// Connections that their clients have closed.
+    /// The number of closed connections.
     var closedByClient: Int { ended.load(ordering: .relaxed) }
 
-    /// Serves on a free port while `body` runs; settings go out so long after the handshake.
+    /// Serves on a free port while `body` runs; settings are sent `pause` after the handshake.
     static func run<Value>(
         after pause: TimeAmount,
         _ body: (SlowServer, _ port: Int) async throws -> Value
@@ -32,7 +32,7 @@ final class SlowServer: Sendable {
     }
 }
 
-/// Lets nothing through once it is shut.
+/// Drops all input once it is closed.
 private final class InboundGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -59,7 +59,7 @@ private final class DelayedSettingsHandler: ChannelInboundHandler {
         gate.isClosed = true
         let pipeline = NIOLoopBound(context.pipeline.syncOperations, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: pause) {
-            // It says its settings as it is put there.
+            // The handler sends its settings when it is added.
             try pipeline.value.addHandler(
                 NIOHTTP2Handler(mode: .server, connectionConfiguration: .init(), streamConfiguration: .init())
             )

@@ -2,8 +2,7 @@ import Crypto
 import CryptoExtras
 import NIOSSL
 
-/// A certificate for `localhost` and `127.0.0.1`, signed by nobody and valid for a century, and keys that no provider
-/// knows.
+/// A self-signed certificate for `localhost` and `127.0.0.1`, valid for a century, and keys that no provider knows.
 enum TestAuthority {
     static let certificate = """
         -----BEGIN CERTIFICATE-----
@@ -27,7 +26,7 @@ enum TestAuthority {
         -----END PRIVATE KEY-----
         """
 
-    /// What a server speaks TLS by.
+    /// Returns a server's TLS context with the certificate.
     static func serverContext(protocols: [String]) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).map { .certificate($0) },
@@ -37,19 +36,19 @@ enum TestAuthority {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// Both halves of a key, PEM.
+    /// A private key and its public key, in PEM.
     struct KeyPair: Sendable {
         var privateKey: String
         var publicKey: String
     }
 
-    /// A developer account's.
+    /// The key of an Apple developer account.
     static let apple = {
         let key = P256.Signing.PrivateKey()
         return KeyPair(privateKey: key.pemRepresentation, publicKey: key.publicKey.pemRepresentation)
     }()
 
-    /// A service account's; made once, as it takes a while.
+    /// The key of a Google service account, which is made once because that is slow.
     static let google: KeyPair? = {
         guard let key = try? _RSA.Signing.PrivateKey(keySize: .bits2048) else { return nil }
         return KeyPair(privateKey: key.pemRepresentation, publicKey: key.publicKey.pemRepresentation)

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOPosix
 
-/// A free port that is listened on.
+/// A listener on a free port.
 enum TestListener {
-    /// Listens while `body` runs; `install` puts the handlers into each connection that comes.
+    /// Listens while `body` runs; `install` adds the handlers to each connection.
     static func run<Value>(
         _ install: @escaping @Sendable (any Channel) throws -> Void,
         _ body: (_ port: Int) async throws -> Value

@@ -10,21 +10,23 @@ import Wire
 
 @testable import PushServer
 
-/// What others tell push of people.
-@Suite struct DeviceEventTests {
-    @Test func deviceRegistered() async throws {
+@Suite("Device events") struct DeviceEventTests {
+    @Test("A registration event of two services registers one device with a normalized token")
+    func deviceRegistered() async throws {
         try await withPush { fixture in
             let event = fixture.ann.registered("<AB cd>", platform: "ios_production")
             try await fixture.publish(event)
             try await fixture.publish(event, from: "conversations")
 
             let devices = try await fixture.ann.preferences.devices()
-            #expect(devices.map(\.deviceId) == ["phone"] && devices[0].current)
+            #expect(devices.map(\.deviceId) == ["phone"])
+            #expect(devices.first?.current == true)
             #expect(try await fixture.rows("SELECT token AS row FROM devices") == ["abcd"])
         }
     }
 
-    @Test func unusableToken() async throws {
+    @Test("A registration event with an unusable token, platform or device ID is ignored")
+    func unusableToken() async throws {
         try await withPush { fixture in
             try await fixture.publish(fixture.ann.registered("no token of Apple's", platform: "ios_production"))
             try await fixture.publish(fixture.ann.registered("x", platform: "web"))
@@ -35,7 +37,8 @@ import Wire
         }
     }
 
-    @Test func sessionEnded() async throws {
+    @Test("The end of a session removes its devices and prevents later registrations")
+    func sessionEnded() async throws {
         try await withPush { fixture in
             let again = try await TestUser(fixture.ann.id, at: fixture.service, fixture.keys)
             try await fixture.ann.preferences.register(.phone("aa", deviceID: "a"))
@@ -45,18 +48,20 @@ import Wire
             try await fixture.publish(fixture.ann.ended)
 
             #expect(try await again.preferences.devices() == [kept])
-            // Told late, or asked for by who has not been told yet: nothing is registered in it any more.
+            // A late event or request of the ended session registers nothing.
             try await fixture.publish(fixture.ann.registered("dd", deviceID: "d"), from: "conversations")
-            let answer = try await fixture.ann.ask(.post, "/devices", #"{"platform": "gcm", "token": "ee"}"#)
-            #expect(answer.status == 403 && answer.problem?.code == "session_ended")
+            let response = try await fixture.ann.ask(.post, "/devices", #"{"platform": "gcm", "token": "ee"}"#)
+            #expect(response.status == 403)
+            #expect(response.problem?.code == "session_ended")
             #expect(try await again.preferences.devices() == [kept])
-            // Another session takes the device over.
+            // Another session can register the same device.
             let over = try await again.preferences.register(.phone("aa", deviceID: "a"))
             #expect(over.current)
         }
     }
 
-    @Test func registrationDuringSessionEnd() async throws {
+    @Test("A registration concurrent with the end of its session leaves no device")
+    func registrationDuringSessionEnd() async throws {
         try await withPush { fixture in
             for round in 0..<10 {
                 let person = try await fixture.person("person \(round)")
@@ -65,7 +70,7 @@ import Wire
                         tasks.addTask {
                             let (token, device) = ("\(round).\(number)", "\(number)")
                             let body = #"{"platform": "gcm", "token": "\#(token)", "deviceId": "\#(device)"}"#
-                            // Refused where the end came first.
+                            // A request after the end of the session is rejected with 403.
                             let status = try await person.ask(.post, "/devices", body).status
                             #expect([200, 403].contains(status))
                         }
@@ -78,7 +83,8 @@ import Wire
         }
     }
 
-    @Test func deviceBadge() async throws {
+    @Test("A badge event sets the count of one device, to at most 1,000,000")
+    func deviceBadge() async throws {
         try await withPush { fixture in
             for name in ["phone", "tablet"] {
                 try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: name, deviceId: name))
@@ -100,7 +106,8 @@ import Wire
         }
     }
 
-    @Test func userDeleted() async throws {
+    @Test("The deletion of a user removes the user's rows, and another user's rows stay")
+    func userDeleted() async throws {
         try await withPush { fixture in
             for person in [fixture.ann, fixture.bob] {
                 try await person.preferences.register(.phone("0\(person.id.user == "ann" ? 1 : 2)"))
@@ -119,7 +126,8 @@ import Wire
                 WHERE table_schema = current_schema() AND column_name = 'user_id' ORDER BY 1
                 """
             )
-            #expect(tables.contains("devices") && tables.contains("subscriptions"))
+            #expect(tables.contains("devices"))
+            #expect(tables.contains("subscriptions"))
             for table in tables where table != "idempotency_keys" {
                 let rows = try await fixture.rows("SELECT DISTINCT user_id AS row FROM \(table)")
                 #expect(!rows.contains("ann"), "\(table)")
@@ -129,7 +137,7 @@ import Wire
         }
     }
 
-    @Test("Of a deleted application nothing is left, and another one keeps what it has")
+    @Test("The deletion of an application removes all its rows, and another application's rows stay")
     func application() async throws {
         try await withPush { fixture in
             let ada = try await fixture.person("ada", application: "acme")
@@ -160,7 +168,8 @@ import Wire
                 WHERE table_schema = current_schema() AND column_name = 'application_id' ORDER BY 1
                 """
             )
-            #expect(tables.contains("notifications") && tables.contains("devices"))
+            #expect(tables.contains("notifications"))
+            #expect(tables.contains("devices"))
             for table in tables {
                 let rows = try await fixture.rows("SELECT DISTINCT application_id AS row FROM \(table)")
                 #expect(!rows.contains("acme"), "\(table)")
@@ -171,7 +180,8 @@ import Wire
         }
     }
 
-    @Test func duplicateEvent() async throws {
+    @Test("A repeated event ID is applied once")
+    func duplicateEvent() async throws {
         try await withPush { fixture in
             let id = UUID()
             try await fixture.publish(fixture.ann.registered("aa"), id: id)
@@ -184,8 +194,9 @@ import Wire
         }
     }
 
-    @Test func pruning() async throws {
-        // The service's own pruning, whenever it comes, forgets none of these.
+    @Test("Stale Google devices, disabled devices and old session ends are pruned")
+    func pruning() async throws {
+        // The long retention keeps the service's own pruning from removing these devices.
         try await withPush(settings: ["PUSH_DEVICE_RETENTION_DAYS": "36500"]) { fixture in
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "old", deviceId: "old"))
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "new", deviceId: "new"))

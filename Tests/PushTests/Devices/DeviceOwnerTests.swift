@@ -20,7 +20,7 @@ import Wire
 
     private static let settings = ["EVENT_SUBSCRIBERS": "devices.changed=social"]
 
-    /// Starts another instance, whose first comparison begins at once.
+    /// Runs another instance, which compares devices with their recorded owners at once.
     private func withAnotherInstance(
         _ fixture: PushFixture,
         _ social: EventRecorder,

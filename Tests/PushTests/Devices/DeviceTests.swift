@@ -9,16 +9,18 @@ import Wire
 
 @testable import PushServer
 
-/// Where somebody is notified.
-@Suite struct DeviceTests {
+@Suite("Devices") struct DeviceTests {
     private static let token = String(repeating: "0a1B", count: 16)
 
-    @Test func registration() async throws {
+    @Test("A registered device is listed for its user only")
+    func registration() async throws {
         try await withPush { fixture in
             let draft = DeviceDraft(platform: "ios_production", token: Self.token, deviceId: "phone")
             let device = try await fixture.ann.preferences.register(draft)
 
-            #expect(device.deviceId == "phone" && device.platform == .iosProduction && device.current)
+            #expect(device.deviceId == "phone")
+            #expect(device.platform == .iosProduction)
+            #expect(device.current)
             #expect(device.token == "0a1b…0a1b")
             #expect(try await fixture.ann.preferences.devices() == [device])
             #expect(try await fixture.bob.preferences.devices().isEmpty)
@@ -27,7 +29,8 @@ import Wire
         }
     }
 
-    @Test func stripsTokenDelimiters() async throws {
+    @Test("An APNs token is stored in lower case, without brackets and spaces")
+    func normalizedToken() async throws {
         try await withPush { fixture in
             let draft = DeviceDraft(platform: "ios_sandbox", token: "<0A1b 2c3d> ", deviceId: "phone")
             try await fixture.ann.preferences.register(draft)
@@ -36,7 +39,8 @@ import Wire
         }
     }
 
-    @Test func registersAgain() async throws {
+    @Test("Registering a device again updates its token and enables it")
+    func repeatedRegistration() async throws {
         let clock = TestClock()
         try await withPush(now: clock.read) { fixture in
             let first = try await fixture.ann.preferences.register(.phone("aa"))
@@ -44,33 +48,36 @@ import Wire
             clock.advance(by: 60)
             let second = try await fixture.ann.preferences.register(.phone("bb"))
 
-            #expect(second.id == first.id && second.disabledReason == nil)
+            #expect(second.id == first.id)
+            #expect(second.disabledReason == nil)
             #expect(second.registeredAt.timeIntervalSince(first.registeredAt) == 60)
             let rows = try await fixture.rows("SELECT concat_ws(' ', token, badge, user_id) AS row FROM devices")
             #expect(rows == ["bb 3 ann"])
         }
     }
 
-    @Test func tokenMovesToNewOwner() async throws {
+    @Test("A token belongs to the user who registered it last")
+    func newOwner() async throws {
         try await withPush { fixture in
-            let anns = try await fixture.ann.preferences.register(.phone("aa"))
-            let bobs = try await fixture.bob.preferences.register(.phone("AA", deviceID: "his"))
+            let annsDevice = try await fixture.ann.preferences.register(.phone("aa"))
+            let bobsDevice = try await fixture.bob.preferences.register(.phone("AA", deviceID: "his"))
 
-            #expect(bobs.id != anns.id)
+            #expect(bobsDevice.id != annsDevice.id)
             #expect(try await fixture.ann.preferences.devices().isEmpty)
-            // Apple's two environments are one token's; Google's token of the same spelling is another.
+            // Both APNs environments share one set of tokens. The same text as an FCM token is a different token.
             let sandbox = DeviceDraft(platform: "ios_sandbox", token: "aa", deviceId: "tablet")
             let moved = try await fixture.bob.preferences.register(sandbox)
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "aa"))
             #expect(try await fixture.bob.preferences.devices() == [moved])
-            // Another application's people are others.
+            // The same user name in another application is a different user.
             let twin = try await fixture.person("ann", application: RoostApplication.id)
             try await twin.preferences.register(.phone("aa"))
             #expect(try await fixture.bob.preferences.devices() == [moved])
         }
     }
 
-    @Test func concurrentRegistration() async throws {
+    @Test("Concurrent registrations of one token leave one device")
+    func concurrentRegistration() async throws {
         try await withPush { fixture in
             var people: [TestUser] = []
             for number in 0..<8 { people.append(try await fixture.person("person \(number)")) }
@@ -86,19 +93,21 @@ import Wire
         }
     }
 
-    @Test func defaultDeviceID() async throws {
+    @Test("A device without an ID takes the ID of the session's device, else of the session")
+    func defaultDeviceID() async throws {
         try await withPush { fixture in
             let nameless = try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "one"))
             #expect(nameless.deviceId == fixture.ann.session)
 
             let opened = fixture.keys.openSession(of: fixture.bob.id, device: "bob's phone")
             let body = #"{"platform": "gcm", "token": "two"}"#
-            let answer = try await fixture.service.send(.post, "/devices", token: opened, body: body)
-            #expect(try answer.decode(Device.self).deviceId == "bob's phone")
+            let response = try await fixture.service.send(.post, "/devices", token: opened, body: body)
+            #expect(try response.decode(Device.self).deviceId == "bob's phone")
         }
     }
 
-    @Test func removal() async throws {
+    @Test("A user removes their own device only, and an unknown device is not found")
+    func removal() async throws {
         try await withPush { fixture in
             let device = try await fixture.ann.preferences.register(.phone("aa"))
 
@@ -112,7 +121,8 @@ import Wire
         }
     }
 
-    @Test func deviceLimit() async throws {
+    @Test("At the limit, a new device replaces the least recently registered one")
+    func deviceLimit() async throws {
         let clock = TestClock()
         try await withPush(settings: ["PUSH_DEVICES_PER_USER_MAX": "3"], now: clock.read) { fixture in
             for name in ["a", "b", "c"] {
@@ -127,7 +137,8 @@ import Wire
         }
     }
 
-    @Test func paging() async throws {
+    @Test("Devices are listed in pages, and a cursor is valid for its user only")
+    func paging() async throws {
         try await withPush { fixture in
             for number in 0..<5 {
                 try await fixture.ann.preferences.register(.phone("0\(number)", deviceID: "\(number)"))
@@ -142,34 +153,39 @@ import Wire
         }
     }
 
-    @Test(arguments: [
-        (#"{"token": "aa"}"#, "platform", "missing_field"),
-        (#"{"platform": "", "token": "aa"}"#, "platform", "missing_field"),
-        (#"{"platform": "fax", "token": "aa"}"#, "platform", "unknown_platform"),
-        (#"{"platform": "gcm"}"#, "token", "missing_field"),
-        (#"{"platform": "gcm", "token": "< >"}"#, "token", "missing_field"),
-        (#"{"platform": "gcm", "token": 7}"#, "token", "invalid_type"),
-        (#"{"platform": "gcm", "token": "tökén"}"#, "token", "malformed_token"),
-        (#"{"platform": "gcm", "token": "a\nb"}"#, "token", "malformed_token"),
-        (#"{"platform": "ios_sandbox", "token": "../x"}"#, "token", "malformed_token"),
-        (#"{"platform": "gcm", "token": "\#(String(repeating: "x", count: 4_097))"}"#, "token", "too_long"),
-        (#"{"platform": "gcm", "token": "aa", "deviceId": ""}"#, "deviceId", "missing_field"),
-        (#"{"platform": "gcm", "token": "aa", "deviceId": "a\tb"}"#, "deviceId", "malformed_device_id"),
-        (#"{"platform": "web", "token": "aa"}"#, "subscription", "missing_field"),
-    ])
+    @Test(
+        "An invalid device is rejected with the field's name, and nothing is stored",
+        arguments: [
+            (#"{"token": "aa"}"#, "platform", "missing_field"),
+            (#"{"platform": "", "token": "aa"}"#, "platform", "missing_field"),
+            (#"{"platform": "fax", "token": "aa"}"#, "platform", "unknown_platform"),
+            (#"{"platform": "gcm"}"#, "token", "missing_field"),
+            (#"{"platform": "gcm", "token": "< >"}"#, "token", "missing_field"),
+            (#"{"platform": "gcm", "token": 7}"#, "token", "invalid_type"),
+            (#"{"platform": "gcm", "token": "tökén"}"#, "token", "malformed_token"),
+            (#"{"platform": "gcm", "token": "a\nb"}"#, "token", "malformed_token"),
+            (#"{"platform": "ios_sandbox", "token": "../x"}"#, "token", "malformed_token"),
+            (#"{"platform": "gcm", "token": "\#(String(repeating: "x", count: 4_097))"}"#, "token", "too_long"),
+            (#"{"platform": "gcm", "token": "aa", "deviceId": ""}"#, "deviceId", "missing_field"),
+            (#"{"platform": "gcm", "token": "aa", "deviceId": "a\tb"}"#, "deviceId", "malformed_device_id"),
+            (#"{"platform": "web", "token": "aa"}"#, "subscription", "missing_field"),
+        ]
+    )
     func invalidDevice(body: String, field: String, code: String) async throws {
         try await withPush { fixture in
-            let answer = try await fixture.ann.ask(.post, "/devices", body)
+            let response = try await fixture.ann.ask(.post, "/devices", body)
 
-            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
-            #expect(answer.problem?.code == code)
+            #expect(response.status == 400, "\(response.text)")
+            #expect(response.problem?.field == field, "\(response.text)")
+            #expect(response.problem?.code == code)
             #expect(try await fixture.ann.preferences.devices().isEmpty)
         }
     }
 
-    @Test func longestToken() async throws {
+    @Test("A token of the maximum length is stored, and moves to its new owner")
+    func longestToken() async throws {
         try await withPush { fixture in
-            // Random enough that an index could not make it short.
+            // Random text, which PostgreSQL cannot compress in an index.
             let token = (0..<64).map { _ in Base64URL.random(bytes: 48) }.joined()
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: token))
             try await fixture.bob.preferences.register(DeviceDraft(platform: "gcm", token: token))

@@ -6,8 +6,8 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct HeldTests {
-    /// Half past noon in London, where it is quiet from noon to one.
+@Suite("Held notifications") struct HeldTests {
+    /// Half past noon in London, within the quiet hours from noon to one.
     private static let lunch = date("2026-11-21T12:30:00Z")
 
     private static func withQuietHours(_ body: (PipelineFixture) async throws -> Void) async throws {
@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    @Test func newestIsSent() async throws {
+    @Test("After quiet hours, only the newest notification of each subject is sent")
+    func newest() async throws {
         try await Self.withQuietHours { fixture in
             for (title, about) in [("first", "walks"), ("talk", "talks"), ("second", "walks")] {
                 try await fixture.notify(["ann"], title) { request in
@@ -46,7 +47,8 @@ import Testing
         }
     }
 
-    @Test func failingRow() async throws {
+    @Test("A held notification that cannot be queued delays no other, and is retried after a minute")
+    func failingRow() async throws {
         try await Self.withQuietHours { fixture in
             for about in ["walks", "bad", "talks"] { try await fixture.notify(["ann"], about) { $0.about = about } }
             try await fixture.run()
@@ -71,7 +73,8 @@ import Testing
         }
     }
 
-    @Test func newestOfBatch() async throws {
+    @Test("Notifications without a subject do not replace each other")
+    func withoutSubject() async throws {
         try await Self.withQuietHours { fixture in
             for title in ["first", "second", "third"] {
                 try await fixture.notify(["ann"], title) { $0.about = "walks" }
@@ -87,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func decidedAgain() async throws {
+    @Test("The settings and devices at the end of quiet hours decide")
+    func decidedAgain() async throws {
         try await Self.withQuietHours { fixture in
             try await fixture.notify(["ann"], "message") { $0.about = "walks" }
             try await fixture.notify(["ann"], "like", kind: .like)
@@ -104,7 +108,8 @@ import Testing
         }
     }
 
-    @Test func quietHoursRemoved() async throws {
+    @Test("Without quiet hours, held notifications are released")
+    func quietHoursRemoved() async throws {
         try await Self.withQuietHours { fixture in
             try await fixture.notify(["ann"], "message")
             try await fixture.run()
@@ -120,7 +125,8 @@ import Testing
         }
     }
 
-    @Test func expiresWhileHeld() async throws {
+    @Test("A notification that expires during quiet hours is not sent")
+    func expiresWhileHeld() async throws {
         try await Self.withQuietHours { fixture in
             try await fixture.notify(["ann"]) { $0.ttl = 600 }
             try await fixture.run()
@@ -132,14 +138,17 @@ import Testing
         }
     }
 
-    @Test func reportWhileHeld() async throws {
+    @Test("A held notification is reported as sending, and can be cancelled")
+    func reportWhileHeld() async throws {
         try await Self.withQuietHours { fixture in
             let notifications = fixture.pipeline.notifications
             let draft = NotificationDraft(to: .init(userIds: ["ann"]), title: "Hello")
             let id = try await notifications.send(draft, as: "acme").id
             try await fixture.run()
             let held = try await notifications.show(id, of: "acme")
-            #expect(held.state == .sending && held.held == 1 && held.people == 1)
+            #expect(held.state == .sending)
+            #expect(held.held == 1)
+            #expect(held.people == 1)
 
             _ = try await notifications.cancel(id, of: "acme")
             fixture.clock.set(date("2026-11-21T13:00:00Z"))
@@ -148,7 +157,9 @@ import Testing
             #expect(fixture.provider.sent.isEmpty)
             #expect(try await fixture.outcomes(of: "ann") == ["held quiet_hours", "cancelled"])
             let cancelled = try await notifications.show(id, of: "acme")
-            #expect(cancelled.state == .cancelled && cancelled.held == 0 && cancelled.withheld == 1)
+            #expect(cancelled.state == .cancelled)
+            #expect(cancelled.held == 0)
+            #expect(cancelled.withheld == 1)
         }
     }
 }

@@ -5,7 +5,7 @@ import Wire
 
 @testable import PushServer
 
-@Suite struct RulesTests {
+@Suite("Notification rules") struct RulesTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         var notification = RulesTests.notification()
@@ -58,8 +58,12 @@ import Wire
     }
 
     private static let cases = [
-        Case(name: "whoever has said nothing wants all", decision: .send),
-        Case(name: "all is off", person: person { $0.isEnabled = false }, decision: .withhold(.disabled)),
+        Case(name: "default settings", decision: .send),
+        Case(
+            name: "all notifications are off",
+            person: person { $0.isEnabled = false },
+            decision: .withhold(.disabled)
+        ),
         Case(
             name: "the kind is off",
             person: person { $0.disabledKinds = ["message"] },
@@ -67,32 +71,32 @@ import Wire
         ),
         Case(name: "another kind is off", person: person { $0.disabledKinds = ["like"] }, decision: .send),
         Case(
-            name: "what the application says is no kind",
+            name: "a notification of the application has no kind to turn off",
             notification: notification(.server),
             person: person { $0.disabledKinds = ["server"] },
             decision: .send
         ),
         Case(
-            name: "all off is off for the application too",
+            name: "all notifications are off, and the application sends",
             notification: notification(.server),
             person: person { $0.isEnabled = false },
             decision: .withhold(.disabled)
         ),
-        Case(name: "there is no device", hasDevice: false, decision: .withhold(.noDevice)),
+        Case(name: "no device", hasDevice: false, decision: .withhold(.noDevice)),
         Case(
-            name: "it is quiet",
+            name: "quiet hours",
             person: person { $0.quietHours = lunch },
             decision: .hold(until: date("2026-11-21T13:00:00Z"))
         ),
         Case(
-            name: "it is quiet, and there is no device",
+            name: "quiet hours, and no device",
             person: person { $0.quietHours = lunch },
             hasDevice: false,
             decision: .withhold(.noDevice)
         ),
         Case(name: "a favourite", notification: notification(.broadcast), person: person { _ in }, decision: .send),
         Case(
-            name: "no favourite any more",
+            name: "not a favourite",
             notification: notification(.broadcast),
             decision: .withhold(.notFavourite)
         ),
@@ -109,13 +113,13 @@ import Wire
             decision: .withhold(.kindDisabled)
         ),
         Case(
-            name: "a community that is not wanted",
+            name: "a disabled community",
             notification: notification(.broadcast, community: "redditsets"),
             person: person { $0.disabledCommunities = ["redditsets"] },
             decision: .withhold(.communityDisabled)
         ),
         Case(
-            name: "not wanted of this favourite",
+            name: "a community that is disabled for this favourite",
             notification: notification(.broadcast, community: "redditsets"),
             person: person { $0.favourite?.disabledCommunities = ["redditsets"] },
             decision: .withhold(.favouriteCommunityDisabled)
@@ -127,7 +131,7 @@ import Wire
             decision: .send
         ),
         Case(
-            name: "a second short of four hours",
+            name: "one second before the end of the cooldown",
             notification: notification(.broadcast),
             person: person {
                 $0.favourite?.cooldown = true
@@ -136,7 +140,7 @@ import Wire
             decision: .withhold(.cooldown)
         ),
         Case(
-            name: "four hours",
+            name: "the end of the cooldown",
             notification: notification(.broadcast),
             person: person {
                 $0.favourite?.cooldown = true
@@ -145,22 +149,22 @@ import Wire
             decision: .send
         ),
         Case(
-            name: "no cooldown wanted",
+            name: "cooldown off",
             notification: notification(.broadcast),
             person: person { $0.favourite?.lastAccepted = now },
             decision: .send
         ),
         Case(
-            name: "too late",
+            name: "expired",
             notification: notification(expires: now),
             person: person { $0.quietHours = lunch },
             decision: .expired
         ),
-        Case(name: "taken back", notification: notification(isCancelled: true), decision: .cancelled),
+        Case(name: "cancelled", notification: notification(isCancelled: true), decision: .cancelled),
     ]
 
-    @Test(arguments: cases)
-    func decides(_ given: Case) {
+    @Test("The decision depends on settings, devices, favourites and quiet hours", arguments: cases)
+    func decision(_ given: Case) {
         var clock = QuietHoursClock(now: Self.now)
 
         let decision = Rules(cooldown: 14_400)
@@ -169,7 +173,8 @@ import Wire
         #expect(decision == given.decision)
     }
 
-    @Test func sound() {
+    @Test("A favourite's sound precedes the notification's, and an unknown sound becomes the default")
+    func sound() {
         let rules = Rules(cooldown: 0)
         let person = Self.person { _ in }
 
@@ -198,7 +203,8 @@ import Wire
         #expect(decide(isShown: true) == .withhold(.disabled))
     }
 
-    @Test func badgeCounts() {
+    @Test("A badge counts up to 1,000,000, and only for known devices")
+    func badgeCounts() {
         var badges = BadgeCounts([1: 4, 2: 1_000_000])
 
         #expect(badges.count(.increment, for: 1) == 5)
@@ -209,7 +215,8 @@ import Wire
         #expect(badges.numbers == [1: 1, 2: 1_000_000])
     }
 
-    @Test func soundNames() {
+    @Test("There are 23 sounds, and `default` is an alias of `chord`")
+    func soundNames() {
         #expect(NotificationSound.names.count == 23)
         #expect(NotificationSound.named("default") == "chord")
         #expect(NotificationSound.named("gong") == nil)

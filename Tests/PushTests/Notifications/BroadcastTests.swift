@@ -8,9 +8,9 @@ import Wire
 
 @testable import PushServer
 
-/// Whom a stream that is newly live is told to, and how often.
-@Suite struct BroadcastTests {
-    @Test func notifiesFavourites() async throws {
+@Suite("Broadcast notifications") struct BroadcastTests {
+    @Test("Users who have the broadcaster as a favourite are notified")
+    func favourites() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             try await fixture.addFavourite("pianist", by: "ann", sound: "whistle")
@@ -20,16 +20,19 @@ import Wire
             try await fixture.run()
 
             let sent = try #require(fixture.provider.sent.first)
-            #expect(fixture.provider.sent.count == 1 && sent.token == "ann-phone")
+            #expect(fixture.provider.sent.count == 1)
+            #expect(sent.token == "ann-phone")
             #expect(sent.message.title == "u/Pianist is live in r/RedditSessions")
-            #expect(sent.message.body == "Live piano" && sent.message.sound == "whistle")
+            #expect(sent.message.body == "Live piano")
+            #expect(sent.message.sound == "whistle")
             #expect(sent.message.data["url"]?.text == #""https://example.org/s1""#)
             #expect(try await fixture.outcomes(of: "ann") == ["sent"])
             #expect(try await fixture.log(of: "bob").isEmpty)
         }
     }
 
-    @Test func oncePerStream() async throws {
+    @Test("A stream notifies a user once")
+    func oncePerStream() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             try await fixture.addFavourite("pianist", by: "ann")
@@ -45,20 +48,21 @@ import Wire
         }
     }
 
-    @Test func cooldown() async throws {
+    @Test("The cooldown starts when a device accepts a notification, and lasts four hours")
+    func cooldown() async throws {
         try await withPipeline { fixture in
             try await fixture.device("phone", of: "ann")
             try await fixture.device("tablet", of: "ann")
             try await fixture.addFavourite("pianist", by: "ann", cooldown: true)
 
-            // Nothing is accepted: there is nothing to cool down from.
-            fixture.provider.answer { _, _ in .init(.unregistered(since: nil), reason: "Unregistered") }
+            // No device accepts the notification, so no cooldown starts.
+            fixture.provider.reply { _, _ in .init(.unregistered(since: nil), reason: "Unregistered") }
             try await fixture.goLive("pianist", stream: "s1")
             try await fixture.run()
             try await fixture.device("phone", of: "ann")
             try await fixture.device("tablet", of: "ann")
             fixture.clock.advance(by: 60)
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 target.token == "ann-phone" ? .init(.refused, reason: "BadTopic") : nil
             }
             try await fixture.goLive("pianist", stream: "s2")
@@ -79,8 +83,9 @@ import Wire
         }
     }
 
-    /// The second is decided while the first is still on its way, and finds out when it is its turn.
-    @Test func cooldownWhileInFlight() async throws {
+    /// The second notification is decided while the first is in flight, so the cooldown is checked again at the claim.
+    @Test("A cooldown that starts after the decision withholds the queued notification")
+    func cooldownWhileInFlight() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             try await fixture.addFavourite("pianist", by: "ann", cooldown: true)

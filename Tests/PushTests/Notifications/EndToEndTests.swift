@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// From a service that hands a notification over to what a phone or a browser gets, by push services that check it.
-@Suite struct EndToEndTests {
+/// From the request of a service to the notification on a device, through push services that validate it.
+@Suite("Push end to end") struct EndToEndTests {
     private static let phone = String(repeating: "ab", count: 32)
     private static let tablet = String(repeating: "cd", count: 32)
 
@@ -22,8 +22,8 @@ import Wire
                     #"{"platform": "gcm", "token": "droid:1", "deviceId": "droid"}"#,
                     #"{"platform": "web", "subscription": \#(subscription), "deviceId": "browser"}"#,
                 ] {
-                    let answer = try await fixture.ann.ask(.post, "/devices", device)
-                    try #require(answer.status == 200, "\(answer.text)")
+                    let response = try await fixture.ann.ask(.post, "/devices", device)
+                    try #require(response.status == 200, "\(response.text)")
                 }
                 try await body(
                     fixture,
@@ -47,7 +47,7 @@ import Wire
         ]
     }
 
-    /// By the device's own name, the newest last.
+    /// Returns the outcomes by device ID, oldest first.
     private static func outcomes(_ fixture: PushFixture) async throws -> [String: [String]] {
         let page = try await fixture.ann.ask(.get, "/notifications/log").decode(Page<NotificationRecord>.self)
         return Dictionary(grouping: page.items.reversed()) { $0.deviceId ?? "" }.mapValues { entries in
@@ -55,7 +55,8 @@ import Wire
         }
     }
 
-    @Test func everyPlatform() async throws {
+    @Test("A notification reaches devices of every platform with all its fields")
+    func everyPlatform() async throws {
         try await Self.withDevices { fixture, sandbox, client in
             var message = fixture.message("1", to: ["ann"])
             message.body = String(repeating: "é", count: 4_000)
@@ -68,14 +69,18 @@ import Wire
             let received = sandbox.received.all().map(NotificationView.init)
             #expect(Set(received.map(\.device)).count == 4)
             for notification in received {
-                #expect(notification.title == "Hello" && notification.kind == "alert", "\(notification.service)")
+                #expect(notification.title == "Hello", "\(notification.service)")
+                #expect(notification.kind == "alert", "\(notification.service)")
                 #expect(notification.badge == 1, "\(notification.service)")
                 let body = try #require(notification.body)
-                #expect(body.hasPrefix("éé") && body.count < 4_000, "\(notification.service): \(body.count)")
+                #expect(body.hasPrefix("éé"), "\(notification.service): \(body.count)")
+                #expect(body.count < 4_000, "\(notification.service): \(body.count)")
             }
             let apple = try #require(received.first { $0.device == Self.phone })
-            #expect(apple.sound == "whistle.caf" && apple.environment == "production")
-            #expect(apple.payload["chatId"].int == 9_007_199_254_740_991 && apple.url == "https://example.org")
+            #expect(apple.sound == "whistle.caf")
+            #expect(apple.environment == "production")
+            #expect(apple.payload["chatId"].int == 9_007_199_254_740_991)
+            #expect(apple.url == "https://example.org")
             try await eventually {
                 let outcomes = try await Self.outcomes(fixture)
                 return outcomes.count == 4 && outcomes.values.allSatisfy { $0 == ["sent"] }
@@ -83,7 +88,8 @@ import Wire
         }
     }
 
-    @Test func providerErrors() async throws {
+    @Test("A provider's error removes the device, corrects its environment or is retried")
+    func providerErrors() async throws {
         try await Self.withDevices { fixture, sandbox, client in
             try sandbox.script.add(ScriptRule(service: .apns, token: Self.phone, reason: "Unregistered"))
             try sandbox.script.add(ScriptRule(service: .apns, token: Self.tablet, reason: "BadDeviceToken", times: 1))
@@ -100,8 +106,10 @@ import Wire
 
             let outcomes = try await Self.outcomes(fixture)
             #expect(outcomes["phone"]?.first == "failed Unregistered")
-            #expect(outcomes["tablet"] == ["sent"] && outcomes["droid"] == ["sent"] && outcomes["browser"] == ["sent"])
-            // The tablet's token was good in the other environment, which is remembered.
+            #expect(outcomes["tablet"] == ["sent"])
+            #expect(outcomes["droid"] == ["sent"])
+            #expect(outcomes["browser"] == ["sent"])
+            // The tablet's token is valid in the other environment, which is stored.
             #expect(
                 try await fixture.rows("SELECT device_id || ' ' || platform AS row FROM devices ORDER BY 1") == [
                     "browser web", "droid gcm", "tablet ios_production",
@@ -110,7 +118,8 @@ import Wire
         }
     }
 
-    @Test func payloadTooLarge() async throws {
+    @Test("A notification that is too large for every provider fails and is listed")
+    func payloadTooLarge() async throws {
         try await Self.withDevices { fixture, _, client in
             var message = fixture.message("1", to: ["ann"])
             message.data = .object(["x": .string(String(repeating: "x", count: 5_000))])
@@ -121,7 +130,8 @@ import Wire
             }
 
             let failures = try await PushClient(fixture.service.peerClient("roost", callee: "push")).failures()
-            #expect(failures.count == 4 && failures.allSatisfy { $0.reason == "PayloadTooLarge" })
+            #expect(failures.count == 4)
+            #expect(failures.allSatisfy { $0.reason == "PayloadTooLarge" })
         }
     }
 }

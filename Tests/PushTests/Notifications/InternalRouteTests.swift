@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What the suite's other services tell push, and the operator asks of it.
-@Suite struct InternalRouteTests {
-    @Test func notify() async throws {
+@Suite("Internal routes of push") struct InternalRouteTests {
+    @Test("A notification is accepted once, and a request with too many recipients is rejected")
+    func notify() async throws {
         try await withPush { fixture in
             let service = try fixture.service.peerClient("conversations", callee: "push")
             let request = fixture.message("message:1:1", to: ["ann"])
@@ -25,15 +25,17 @@ import Wire
             await #expect(throws: APIError.self) { try await PushClient(service).notify([crowded]) }
             do {
                 try await PushClient(service).notify([request, crowded])
-                Issue.record("it was taken")
+                Issue.record("the request was accepted")
             } catch let error as APIError {
-                #expect(error.kind == .invalid && error.field == "notifications[1].recipients")
+                #expect(error.kind == .invalid)
+                #expect(error.field == "notifications[1].recipients")
             }
             #expect(try await fixture.rows("SELECT id AS row FROM notifications") == ["message:1:1"])
         }
     }
 
-    @Test func queueIsForOperator() async throws {
+    @Test("Only the operator reads and changes the queue")
+    func operatorQueue() async throws {
         try await withPush { fixture in
             let other = PushClient(try fixture.service.peerClient("conversations", callee: "push"))
             await #expect(throws: APIError.self) { try await other.queue() }
@@ -48,7 +50,8 @@ import Wire
         }
     }
 
-    @Test func broadcastEvent() async throws {
+    @Test("A repeated broadcast event is logged once")
+    func broadcastEvent() async throws {
         try await withPush { fixture in
             let favourite = try await fixture.ann.ask(.put, "/subscriptions/Pianist", "{}")
             #expect(favourite.status == 200)
@@ -67,7 +70,8 @@ import Wire
         }
     }
 
-    @Test func deletedUser() async throws {
+    @Test("The deletion of a user removes the user's queued notifications")
+    func deletedUser() async throws {
         try await withPush { fixture in
             let registered = try await fixture.ann.ask(
                 .post,

@@ -8,25 +8,32 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite struct NotificationRouteTests {
-    @Test func send() async throws {
+@Suite("Notifications of applications") struct NotificationRouteTests {
+    @Test("An administrator sends a notification and reads its report")
+    func send() async throws {
         try await withPush { fixture in
             let admin = try await fixture.administrator()
             let body = #"{"to": {"userIds": ["ann", "ann", "bob"]}, "title": "Hello"}"#
 
-            let answer = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
-            let report = try answer.decode(NotificationReport.self)
-            #expect(answer.status == 202 && !report.id.isEmpty && report.sendAt == nil)
+            let response = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
+            let report = try response.decode(NotificationReport.self)
+            #expect(response.status == 202)
+            #expect(!report.id.isEmpty)
+            #expect(report.sendAt == nil)
             try await eventually { try await fixture.report(report.id, to: admin).state == .done }
 
             let done = try await fixture.report(report.id, to: admin)
-            #expect(done.people == 2 && done.withheld == 2 && done.devices == 0)
+            #expect(done.people == 2)
+            #expect(done.withheld == 2)
+            #expect(done.devices == 0)
             let late = try await fixture.service.send(.delete, "/push/notifications/\(report.id)", token: admin)
-            #expect(late.status == 409 && late.problem?.code == "already_sent")
+            #expect(late.status == 409)
+            #expect(late.problem?.code == "already_sent")
         }
     }
 
-    @Test func idempotency() async throws {
+    @Test("A repeated idempotency key sends one notification")
+    func idempotency() async throws {
         try await withPush { fixture in
             let admin = try await fixture.administrator()
             func send() async throws -> NotificationReport {
@@ -44,55 +51,61 @@ import Wire
         }
     }
 
-    @Test func usersAreRefused() async throws {
+    @Test("A user without the admin scope cannot send, read or cancel notifications")
+    func adminOnly() async throws {
         try await withPush { fixture in
             let body = #"{"to": {"userIds": ["bob"]}, "title": "Hello"}"#
             for (method, path) in [
                 (HTTPRequest.Method.post, "/push/notifications"), (.get, "/push/notifications/1"),
                 (.delete, "/push/notifications/1"),
             ] {
-                let answer = try await fixture.ann.ask(method, path, method == .post ? body : nil)
-                #expect(answer.status == 403, "\(method) \(path)")
+                let response = try await fixture.ann.ask(method, path, method == .post ? body : nil)
+                #expect(response.status == 403, "\(method) \(path)")
             }
         }
     }
 
-    @Test(arguments: [
-        (#"{"title": "x"}"#, "to"),
-        (#"{"to": {}, "title": "x"}"#, "to"),
-        (#"{"to": {"userIds": ["a"], "topic": "t"}, "title": "x"}"#, "to"),
-        (#"{"to": {"userIds": []}, "title": "x"}"#, "to.userIds"),
-        (#"{"to": {"userIds": [""]}, "title": "x"}"#, "to.userIds[0]"),
-        (#"{"to": {"deviceIds": []}, "title": "x"}"#, "to.deviceIds"),
-        (#"{"to": {"topic": ""}, "title": "x"}"#, "to.topic"),
-        (#"{"to": {"userIds": ["a"]}}"#, "body"),
-        (#"{"to": {"userIds": ["a"]}, "data": {}}"#, "body"),
-        (#"{"to": {"userIds": ["a"]}, "data": [1]}"#, "data"),
-        (#"{"to": {"userIds": ["a"]}, "data": {"aps": 1}}"#, "data.aps"),
-        (#"{"to": {"userIds": ["a"]}, "data": {"google.x": 1}}"#, "data.google.x"),
-        (#"{"to": {"userIds": ["a"]}, "title": 7}"#, "title"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "sound": "gong"}"#, "sound"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "badge": -1}"#, "badge"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "badge": "decrement"}"#, "badge"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "image": "http://example.org/1.png"}"#, "image"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "ttl": 0}"#, "ttl"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "ttl": 2419201}"#, "ttl"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "priority": "urgent"}"#, "priority"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "sendAt": "tomorrow"}"#, "sendAt"),
-        (#"{"to": {"userIds": ["a"]}, "title": "x", "sendAt": "2999-01-01T00:00:00Z"}"#, "sendAt"),
-    ])
+    @Test(
+        "An invalid field is rejected by name, and nothing is stored",
+        arguments: [
+            (#"{"title": "x"}"#, "to"),
+            (#"{"to": {}, "title": "x"}"#, "to"),
+            (#"{"to": {"userIds": ["a"], "topic": "t"}, "title": "x"}"#, "to"),
+            (#"{"to": {"userIds": []}, "title": "x"}"#, "to.userIds"),
+            (#"{"to": {"userIds": [""]}, "title": "x"}"#, "to.userIds[0]"),
+            (#"{"to": {"deviceIds": []}, "title": "x"}"#, "to.deviceIds"),
+            (#"{"to": {"topic": ""}, "title": "x"}"#, "to.topic"),
+            (#"{"to": {"userIds": ["a"]}}"#, "body"),
+            (#"{"to": {"userIds": ["a"]}, "data": {}}"#, "body"),
+            (#"{"to": {"userIds": ["a"]}, "data": [1]}"#, "data"),
+            (#"{"to": {"userIds": ["a"]}, "data": {"aps": 1}}"#, "data.aps"),
+            (#"{"to": {"userIds": ["a"]}, "data": {"google.x": 1}}"#, "data.google.x"),
+            (#"{"to": {"userIds": ["a"]}, "title": 7}"#, "title"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "sound": "gong"}"#, "sound"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "badge": -1}"#, "badge"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "badge": "decrement"}"#, "badge"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "image": "http://example.org/1.png"}"#, "image"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "ttl": 0}"#, "ttl"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "ttl": 2419201}"#, "ttl"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "priority": "urgent"}"#, "priority"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "sendAt": "tomorrow"}"#, "sendAt"),
+            (#"{"to": {"userIds": ["a"]}, "title": "x", "sendAt": "2999-01-01T00:00:00Z"}"#, "sendAt"),
+        ]
+    )
     func invalidFields(body: String, field: String) async throws {
         try await withPush { fixture in
             let admin = try await fixture.administrator()
 
-            let answer = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
+            let response = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
 
-            #expect(answer.status == 400 && answer.problem?.field == field, "\(answer.text)")
+            #expect(response.status == 400, "\(response.text)")
+            #expect(response.problem?.field == field, "\(response.text)")
             #expect(try await fixture.rows("SELECT id AS row FROM notifications").isEmpty)
         }
     }
 
-    @Test func fieldsTooLong() async throws {
+    @Test("A field over its limit is rejected by name")
+    func fieldsTooLong() async throws {
         try await withPush { fixture in
             let admin = try await fixture.administrator()
             let long = String(repeating: "x", count: 5_000)
@@ -104,13 +117,15 @@ import Wire
                 (#"{"to": {"userIds": ["a"]}, "title": "x", "collapseKey": "\#(long)"}"#, "collapseKey"),
                 (#"{"to": {"userIds": [\#(many)]}, "title": "x"}"#, "to.userIds"),
             ] {
-                let answer = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
-                #expect(answer.status == 400 && answer.problem?.field == field, "\(field): \(answer.text)")
+                let response = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
+                #expect(response.status == 400, "\(field): \(response.text)")
+                #expect(response.problem?.field == field, "\(field): \(response.text)")
             }
         }
     }
 
-    @Test func cancelScheduled() async throws {
+    @Test("A scheduled notification is sent at its time unless it is cancelled")
+    func cancelScheduled() async throws {
         let clock = TestClock()
         try await withPush(now: clock.read) { fixture in
             let admin = try await fixture.administrator()
@@ -120,10 +135,11 @@ import Wire
                 .decode(NotificationReport.self)
             let taken = try await fixture.service.send(.post, "/push/notifications", token: admin, body: body)
                 .decode(NotificationReport.self)
-            #expect(kept.state == .scheduled && kept.sendAt.map(Timestamp.string) == sendAt)
+            #expect(kept.state == .scheduled)
+            #expect(kept.sendAt.map(Timestamp.string) == sendAt)
 
-            let answer = try await fixture.service.send(.delete, "/push/notifications/\(taken.id)", token: admin)
-            #expect(answer.json["state"].string == "cancelled", "\(answer.text)")
+            let response = try await fixture.service.send(.delete, "/push/notifications/\(taken.id)", token: admin)
+            #expect(response.json["state"].string == "cancelled", "\(response.text)")
             let again = try await fixture.service.send(.delete, "/push/notifications/\(taken.id)", token: admin)
             #expect(again.status == 200)
             clock.advance(by: 600)
@@ -133,7 +149,8 @@ import Wire
         }
     }
 
-    @Test func otherApplication() async throws {
+    @Test("A notification of another application is not found")
+    func otherApplication() async throws {
         try await withPush { fixture in
             let admin = try await fixture.administrator()
             let peerClient = try fixture.service.peerClient("conversations", callee: "push")
@@ -146,7 +163,8 @@ import Wire
         }
     }
 
-    @Test func logPaging() async throws {
+    @Test("The log is listed newest first in pages, and a cursor is valid for its user only")
+    func logPaging() async throws {
         try await withPush { fixture in
             let client = PushClient(try fixture.service.peerClient("conversations", callee: "push"))
             for number in 1...5 { try await client.notify([fixture.message("\(number)", to: ["ann"])]) }
@@ -166,13 +184,14 @@ import Wire
             #expect(read.map(\.notificationId) == ["5", "4", "3", "2", "1"])
             #expect(read.allSatisfy { $0.outcome == .withheld && $0.reason == "no_device" && $0.kind == .message })
             let forged = try await fixture.bob.ask(.get, "/notifications/log?cursor=\(try #require(cursor))")
-            #expect(forged.status == 400 && forged.problem?.field == "cursor")
+            #expect(forged.status == 400)
+            #expect(forged.problem?.field == "cursor")
         }
     }
 }
 
 extension PushFixture {
-    /// The credential of one who administers the suite.
+    /// Returns an access token with the admin scope.
     func administrator() async throws -> String {
         try await keys.token(for: User.ID(application: "roost", user: "admin"), scope: "admin")
     }

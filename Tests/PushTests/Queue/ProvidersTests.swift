@@ -7,8 +7,8 @@ import Wire
 
 @testable import PushServer
 
-@Suite struct ProvidersTests {
-    /// Auth, and what clients were made of.
+@Suite("Provider credentials") struct ProvidersTests {
+    /// A fake of auth that records the credentials of every client made.
     private final class FakeAuth: Sendable {
         private struct State {
             var credentials: Providers.Credentials = [:]
@@ -50,7 +50,8 @@ import Wire
     private static let ours = ProviderCredentials.fcm(serviceAccount: "ours")
     private static let theirs = ProviderCredentials.fcm(serviceAccount: "theirs")
 
-    @Test func applicationOrDefaultCredentials() async throws {
+    @Test("An application's own credentials precede the default ones")
+    func applicationOrDefaultCredentials() async throws {
         let auth = FakeAuth()
         auth.setCredentials([.fcm: Self.theirs])
         let providers = auth.providers(own: [.fcm: Self.ours, .web: .vapid(privateKey: "k", subject: "mailto:a@b")])
@@ -63,16 +64,19 @@ import Wire
         #expect(auth.fetchCount == 1)
     }
 
-    @Test func sharedClient() async throws {
+    @Test("Applications without credentials share one client")
+    func sharedClient() async throws {
         let auth = FakeAuth()
         let providers = auth.providers(own: [.fcm: Self.ours])
 
         for application in ["a", "b", "a"] { _ = try await providers.provider(.fcm, of: application) }
 
-        #expect(auth.made == [Self.ours] && auth.fetchCount == 2)
+        #expect(auth.made == [Self.ours])
+        #expect(auth.fetchCount == 2)
     }
 
-    @Test func changedCredentials() async throws {
+    @Test("Changed credentials are in use after a minute")
+    func changedCredentials() async throws {
         let auth = FakeAuth()
         let providers = auth.providers(own: [.fcm: Self.ours])
         _ = try await providers.provider(.fcm, of: "acme")
@@ -87,7 +91,8 @@ import Wire
         #expect(auth.made == [Self.ours, Self.theirs])
     }
 
-    @Test func authUnavailable() async throws {
+    @Test("While auth is unavailable, known credentials stay in use")
+    func authUnavailable() async throws {
         let auth = FakeAuth()
         auth.setCredentials([.fcm: Self.theirs])
         let providers = auth.providers(own: [:])
@@ -99,7 +104,8 @@ import Wire
         await #expect(throws: APIError.self) { try await providers.provider(.fcm, of: "unknown") }
     }
 
-    @Test func unusableCredentials() async throws {
+    @Test("With unusable credentials every send reports a misconfiguration")
+    func unusableCredentials() async throws {
         let auth = FakeAuth()
         auth.setCredentials([.fcm: .fcm(serviceAccount: "bad")])
         let providers = auth.providers(own: [.fcm: Self.ours])
@@ -107,6 +113,7 @@ import Wire
         let provider = try #require(try await providers.provider(.fcm, of: "acme"))
         let reply = await provider.send(PushMessage(id: UUID()), to: .fcm(token: "t"))
 
-        #expect(reply.outcome == .misconfigured && reply.reason == "unusable_credentials")
+        #expect(reply.outcome == .misconfigured)
+        #expect(reply.reason == "unusable_credentials")
     }
 }

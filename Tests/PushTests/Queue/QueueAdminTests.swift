@@ -7,11 +7,11 @@ import Wire
 
 @testable import PushServer
 
-@Suite struct QueueAdminTests {
+@Suite("Queue administration") struct QueueAdminTests {
     private static func withFailures(_ body: (PipelineFixture) async throws -> Void) async throws {
         try await withPipeline { fixture in
             for name in ["ann", "bob", "cat"] { try await fixture.device(of: name) }
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 switch target.token {
                 case "cat-phone": PushReply(.tooLarge, reason: "PayloadTooLarge")
                 default: PushReply(.refused, status: 400, reason: "BadTopic")
@@ -24,13 +24,14 @@ import Wire
         }
     }
 
-    @Test func retry() async throws {
+    @Test("The operator retries failures, also after their time to live")
+    func retry() async throws {
         try await Self.withFailures { fixture in
             let failed = try await fixture.pipeline.queueAdmin.failures(before: nil, limit: 10).items
             #expect(failed.map(\.userId) == ["cat", "bob", "ann"])
             let ann = try #require(failed.last)
-            // What was wrong is put right, an hour after it was of use.
-            fixture.provider.answer { _, _ in nil }
+            // The cause is fixed an hour later, after the time to live.
+            fixture.provider.reply { _, _ in nil }
             fixture.clock.advance(by: 3_600)
 
             let one = try await fixture.pipeline.queueAdmin.retry(PushFailureSelection(ids: [ann.id, 999_999]))
@@ -42,11 +43,12 @@ import Wire
             let rest = try await fixture.pipeline.queueAdmin.retry(PushFailureSelection(applicationId: "acme"))
             try await fixture.run()
             #expect(rest.count == 2)
-            #expect(Set(fixture.provider.sent.map(\.message.id)).count == 3, "it is another notification to its device")
+            #expect(Set(fixture.provider.sent.map(\.message.id)).count == 3, "a retry has another message ID")
         }
     }
 
-    @Test func drop() async throws {
+    @Test("The operator drops failures by application, by reason, or all")
+    func drop() async throws {
         try await Self.withFailures { fixture in
             let queueAdmin = fixture.pipeline.queueAdmin
 
@@ -58,9 +60,10 @@ import Wire
         }
     }
 
-    @Test func pruning() async throws {
+    @Test("Log entries, failures and cooldowns are pruned after 30 days, and notifications later")
+    func pruning() async throws {
         try await Self.withFailures { fixture in
-            fixture.provider.answer { _, _ in nil }
+            fixture.provider.reply { _, _ in nil }
             try await fixture.addFavourite("pianist", by: "ann")
             try await fixture.goLive("pianist", stream: "s1")
             try await fixture.run()

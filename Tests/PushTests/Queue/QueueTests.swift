@@ -7,8 +7,9 @@ import TestSupport
 
 @testable import PushServer
 
-@Suite struct QueueTests {
-    @Test func duplicateRequest() async throws {
+@Suite("Send queue") struct QueueTests {
+    @Test("A notification ID is accepted once in each application")
+    func duplicateRequest() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
 
@@ -24,7 +25,8 @@ import TestSupport
         }
     }
 
-    @Test func duplicateInOneCall() async throws {
+    @Test("A repeated ID or recipient in one request is sent once")
+    func duplicateInOneCall() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             let requests = ["a", "b", "a"].map { id in
@@ -45,7 +47,8 @@ import TestSupport
         }
     }
 
-    @Test func oneAtATimePerDevice() async throws {
+    @Test("A device has one notification in flight, in order")
+    func oneAtATimePerDevice() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             for number in 1...5 { try await fixture.notify(["ann"], "\(number)") }
@@ -59,15 +62,16 @@ import TestSupport
         }
     }
 
-    @Test func retryKeepsOrder() async throws {
+    @Test("A retry keeps the order of a device's notifications")
+    func retryKeepsOrder() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
-            fixture.provider.answer { message, _ in message.title == "1" ? PushReply(.targetBusy, status: 429) : nil }
+            fixture.provider.reply { message, _ in message.title == "1" ? PushReply(.targetBusy, status: 429) : nil }
             for number in 1...2 { try await fixture.notify(["ann"], "\(number)") }
             try await fixture.run()
             #expect(fixture.provider.titles(to: "ann-phone") == ["1"])
 
-            fixture.provider.answer { _, _ in nil }
+            fixture.provider.reply { _, _ in nil }
             fixture.clock.advance(by: 1)
             try await fixture.run()
 
@@ -75,7 +79,8 @@ import TestSupport
         }
     }
 
-    @Test func priority() async throws {
+    @Test("A notification of a higher priority is sent first")
+    func priority() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             for priority in [NotificationPriority.low, .high, .normal] {
@@ -88,7 +93,8 @@ import TestSupport
         }
     }
 
-    @Test func collapse() async throws {
+    @Test("A newer notification replaces queued ones with its collapse key")
+    func collapse() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             fixture.provider.suspend { _ in true }
@@ -99,7 +105,7 @@ import TestSupport
 
             try await fixture.notify(["ann"], "1:0") { $0.collapseKey = "score" }
             try await fixture.decide()
-            // Two that are decided together.
+            // These two are decided in one batch.
             for score in ["2:0", "2:1"] { try await fixture.notify(["ann"], score) { $0.collapseKey = "score" } }
             try await fixture.notify(["ann"], "other") { $0.collapseKey = "else" }
             fixture.provider.resume()
@@ -111,7 +117,8 @@ import TestSupport
         }
     }
 
-    @Test func expiresInQueue() async throws {
+    @Test("A notification that expires in the queue is logged as expired")
+    func expiresInQueue() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             fixture.provider.removeCredentials()
@@ -127,7 +134,8 @@ import TestSupport
         }
     }
 
-    @Test func expiredBeforeSending() async throws {
+    @Test("A notification that expires before its claim is not sent")
+    func expiredBeforeSending() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             try await fixture.notify(["ann"]) { $0.ttl = 60 }
@@ -140,7 +148,8 @@ import TestSupport
         }
     }
 
-    @Test func removedDevice() async throws {
+    @Test("A notification to a removed device fails")
+    func removedDevice() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             try await fixture.notify(["ann"])
@@ -153,28 +162,29 @@ import TestSupport
         }
     }
 
-    /// The instance that claimed them dies: what it had not written down is sent again, and nothing else.
-    @Test func crashedInstance() async throws {
+    @Test("After a crash, another instance sends again only what was not recorded")
+    func crashedInstance() async throws {
         try await withPipeline { fixture in
             for number in 1...20 { try await fixture.device(of: "user-\(number)") }
             try await fixture.notify((1...20).map { "user-\($0)" })
-            let (dying, living) = (
+            let (crashed, running) = (
                 fixture.anotherInstance { $0.maximumInFlightPerProvider = 8 }, fixture.anotherInstance()
             )
             fixture.provider.suspend { target in ["user-1-phone", "user-2-phone"].contains(target.token) }
             try await fixture.decide()
-            #expect(try await dying.sender.claim() == 8)
-            try await eventually { dying.sender.inFlight.awaitingResponse == 2 }
-            let noted = try await dying.sender.writeResults()
-            #expect(noted == 6)
-            // Two more are accepted, and it is over before they are written down.
+            #expect(try await crashed.sender.claim() == 8)
+            try await eventually { crashed.sender.inFlight.awaitingResponse == 2 }
+            let recorded = try await crashed.sender.writeResults()
+            #expect(recorded == 6)
+            // Two more are accepted, but the instance does not record them.
             fixture.provider.resume()
-            try await eventually { dying.sender.inFlight.awaitingResponse == 0 }
+            try await eventually { crashed.sender.inFlight.awaitingResponse == 0 }
 
-            try await fixture.run(living)
-            #expect(fixture.provider.sent.count == 20 && fixture.provider.duplicates == 0)
+            try await fixture.run(running)
+            #expect(fixture.provider.sent.count == 20)
+            #expect(fixture.provider.duplicates == 0)
             fixture.clock.advance(by: NotificationSender.lease)
-            try await fixture.run(living)
+            try await fixture.run(running)
 
             #expect(Set(fixture.provider.sent.map(\.message.id)).count == 20)
             #expect(fixture.provider.duplicates == 2)
@@ -183,7 +193,8 @@ import TestSupport
         }
     }
 
-    @Test func leaseRenewal() async throws {
+    @Test("A notification whose lease is renewed is not claimed by another instance")
+    func leaseRenewal() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             try await fixture.notify(["ann"])
@@ -204,7 +215,8 @@ import TestSupport
         }
     }
 
-    @Test func sharedQueue() async throws {
+    @Test("Three instances empty one queue without duplicates")
+    func sharedQueue() async throws {
         try await withPipeline { fixture in
             let names = (1...300).map { "user-\($0)" }
             for name in names { try await fixture.device(of: name) }
@@ -217,13 +229,15 @@ import TestSupport
                 try await group.waitForAll()
             }
 
-            #expect(fixture.provider.sent.count == 300 && fixture.provider.duplicates == 0)
+            #expect(fixture.provider.sent.count == 300)
+            #expect(fixture.provider.duplicates == 0)
             #expect(try await fixture.count("queue") == 0)
         }
     }
 
-    /// Everything at once and for real: decided, claimed, sent and written down by two instances as they run.
-    @Test func gracefulShutdown() async throws {
+    /// The background services of both instances decide, claim, send and record concurrently.
+    @Test("Two running instances send each notification once, in order for each device")
+    func runningInstances() async throws {
         try await withPipeline { fixture in
             let names = (1...200).map { "user-\($0)" }
             for name in names { try await fixture.device(of: name) }
@@ -233,7 +247,8 @@ import TestSupport
                 try await eventually(within: .seconds(90)) { fixture.provider.sent.count >= 1_000 }
             }
 
-            #expect(fixture.provider.sent.count == 1_000 && fixture.provider.duplicates == 0)
+            #expect(fixture.provider.sent.count == 1_000)
+            #expect(fixture.provider.duplicates == 0)
             #expect(try await fixture.count("queue") == 0)
             #expect(try await fixture.count("log") == 1_000)
             for name in names {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct SendDecisionTests {
+@Suite("Send decisions") struct SendDecisionTests {
     private static let now = PipelineFixture.noon
     private static let retryPolicy = SendRetryPolicy(maximumAttempts: 3)
 
@@ -41,10 +41,11 @@ import Testing
         retryPolicy.decision(on: reply, to: claimed, sentAt: now.addingTimeInterval(-1), now: now, jitter: 0)
     }
 
-    @Test func backoff() {
+    @Test("The retry delay doubles up to ten minutes, with jitter")
+    func backoff() {
         func due(_ attempts: Int, jitter: Double) -> TimeInterval? {
-            let patient = SendRetryPolicy(maximumAttempts: 100)
-            let decision = patient.decision(
+            let policy = SendRetryPolicy(maximumAttempts: 100)
+            let decision = policy.decision(
                 on: PushReply(.targetBusy),
                 to: Self.claimed(attempts: attempts),
                 sentAt: Self.now,
@@ -59,48 +60,57 @@ import Testing
         #expect(due(3, jitter: 0) == 2)
     }
 
-    @Test func busyDevice() {
+    @Test("A busy device is retried after its Retry-After, and its provider counts as responding")
+    func busyDevice() {
         let decision = Self.decision(on: PushReply(.targetBusy, reason: "TooManyRequests", retryAfter: .seconds(30)))
 
         let due = Self.now.addingTimeInterval(30)
         #expect(
             decision.queueAction == .retry(due, reason: "TooManyRequests", countsAttempt: true, otherEnvironment: false)
         )
-        #expect(decision.providerStatus == .responded && decision.device == nil)
+        #expect(decision.providerStatus == .responded)
+        #expect(decision.device == nil)
     }
 
-    @Test func busyProvider() {
+    @Test("A busy provider is reported with its Retry-After, and the device is kept")
+    func busyProvider() {
         let decision = Self.decision(on: PushReply(.providerBusy, status: 503, retryAfter: .seconds(7)))
 
         #expect(decision.providerStatus == .busy(retryAfter: 7))
         #expect(decision.device == nil)
     }
 
-    @Test func tooManyAttempts() {
+    @Test("The last attempt fails the notification")
+    func tooManyAttempts() {
         let decision = Self.decision(on: PushReply(.providerBusy, status: 500), Self.claimed(attempts: 3))
 
         #expect(decision.queueAction == .fail(reason: "status 500"))
     }
 
-    @Test func refusedKeepsDevice() {
+    @Test("A refused notification fails, and its device is kept")
+    func refused() {
         for (outcome, reason) in [(PushOutcome.refused, "BadTopic"), (.tooLarge, "PayloadTooLarge")] {
             let decision = Self.decision(on: PushReply(outcome, reason: reason))
 
-            #expect(decision.queueAction == .fail(reason: reason) && decision.device == nil)
+            #expect(decision.queueAction == .fail(reason: reason))
+            #expect(decision.device == nil)
         }
     }
 
-    @Test func misconfigured() {
+    @Test("A misconfigured provider is retried without counting the attempt")
+    func misconfigured() {
         let decision = Self.decision(on: PushReply(.misconfigured, status: 403, reason: "InvalidProviderToken"))
 
         #expect(
             decision.queueAction
                 == .retry(Self.now, reason: "InvalidProviderToken", countsAttempt: false, otherEnvironment: false)
         )
-        #expect(decision.providerStatus == .misconfigured && decision.device == nil)
+        #expect(decision.providerStatus == .misconfigured)
+        #expect(decision.device == nil)
     }
 
-    @Test func unregistered() {
+    @Test("An unregistered device is removed, unless it registered after that")
+    func unregistered() {
         let since = Self.now.addingTimeInterval(-5)
         #expect(Self.decision(on: PushReply(.unregistered(since: since))).device == .remove(registeredBy: since))
 
@@ -114,7 +124,8 @@ import Testing
         #expect(unsaid.device == .remove(registeredBy: Self.now.addingTimeInterval(-1)))
     }
 
-    @Test func otherEnvironment() {
+    @Test("A bad token disables the device, and success in the other environment moves it")
+    func otherEnvironment() {
         #expect(Self.decision(on: PushReply(.wrongEnvironment), Self.claimed(.gcm)).device == .disable("bad_token"))
         let moved = Self.decision(on: PushReply(.accepted), Self.claimed(.iosSandbox, otherEnvironment: true))
         #expect(moved.device == .move(.iosProduction))

@@ -8,8 +8,8 @@ import Wire
 
 @testable import PushServer
 
-@Suite struct SendingTests {
-    @Test("A title for Android goes beside the title of all platforms")
+@Suite("Sending") struct SendingTests {
+    @Test("A notification has its title for Android beside the general title")
     func androidTitle() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
@@ -22,12 +22,13 @@ import Wire
         }
     }
 
-    @Test func slowDeviceDelaysNoOther() async throws {
+    @Test("A silent, busy or invalid device does not delay other devices")
+    func slowDevice() async throws {
         try await withPipeline { fixture in
             for name in ["silent", "busy", "bad", "good"] { try await fixture.device(of: name) }
             try await fixture.device(of: "droid", .gcm)
             fixture.provider.suspend { $0.token == "silent-phone" }
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 switch target.token {
                 case "busy-phone": PushReply(.targetBusy, status: 429, retryAfter: .seconds(60))
                 case "bad-phone": PushReply(.wrongApp, status: 400, reason: "DeviceTokenNotForTopic")
@@ -50,7 +51,7 @@ import Wire
             #expect(try await fixture.outcomes(of: "silent") == ["waiting", "waiting"])
 
             fixture.provider.resume()
-            fixture.provider.answer { _, _ in nil }
+            fixture.provider.reply { _, _ in nil }
             fixture.clock.advance(by: 61)
             try await fixture.run()
             #expect(try await fixture.outcomes(of: "busy") == ["sent", "sent"])
@@ -58,11 +59,12 @@ import Wire
         }
     }
 
-    @Test func unregisteredToken() async throws {
+    @Test("An unregistered device is removed")
+    func unregisteredToken() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             let noon = PipelineFixture.noon
-            fixture.provider.answer { _, _ in PushReply(.unregistered(since: noon), reason: "Unregistered") }
+            fixture.provider.reply { _, _ in PushReply(.unregistered(since: noon), reason: "Unregistered") }
             try await fixture.notify(["ann"])
             try await fixture.run()
 
@@ -71,11 +73,12 @@ import Wire
         }
     }
 
-    @Test func registeredSince() async throws {
+    @Test("A device that registered after the provider's date is kept")
+    func registeredSince() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             let before = PipelineFixture.noon.addingTimeInterval(-1)
-            fixture.provider.answer { _, _ in PushReply(.unregistered(since: before), reason: "Unregistered") }
+            fixture.provider.reply { _, _ in PushReply(.unregistered(since: before), reason: "Unregistered") }
             try await fixture.notify(["ann"])
             for _ in 1...5 {
                 try await fixture.run()
@@ -88,11 +91,12 @@ import Wire
         }
     }
 
-    @Test func changedWhileSending() async throws {
+    @Test("A device whose token changes during a send is kept")
+    func changedWhileSending() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             fixture.provider.suspend { _ in true }
-            fixture.provider.answer { _, _ in PushReply(.unregistered(since: nil), reason: "UNREGISTERED") }
+            fixture.provider.reply { _, _ in PushReply(.unregistered(since: nil), reason: "UNREGISTERED") }
             try await fixture.notify(["ann"])
             try await fixture.decide()
             _ = try await fixture.pipeline.sender.claim()
@@ -105,10 +109,11 @@ import Wire
         }
     }
 
-    @Test func otherEnvironment() async throws {
+    @Test("A token of the other APNs environment is sent there from then on")
+    func otherEnvironment() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann", .iosProduction, token: "developers")
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 target == .apns(token: "developers", environment: .production)
                     ? PushReply(.wrongEnvironment, status: 400, reason: "BadDeviceToken") : nil
             }
@@ -129,10 +134,11 @@ import Wire
         }
     }
 
-    @Test func badToken() async throws {
+    @Test("A token that is invalid in both environments disables the device")
+    func badToken() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
-            fixture.provider.answer { _, _ in PushReply(.wrongEnvironment, status: 400, reason: "BadDeviceToken") }
+            fixture.provider.reply { _, _ in PushReply(.wrongEnvironment, status: 400, reason: "BadDeviceToken") }
             try await fixture.notify(["ann"])
             try await fixture.run()
             try await fixture.notify(["ann"])
@@ -148,12 +154,13 @@ import Wire
         }
     }
 
-    @Test func circuit() async throws {
+    @Test("An open circuit stops all instances, and a successful probe closes it")
+    func circuit() async throws {
         try await withPipeline { fixture in
             let names = (1...100).map { "user-\($0)" }
             for name in names { try await fixture.device(of: name) }
             try await fixture.device(of: "droid", .gcm)
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 if case .fcm = target { nil } else { PushReply(.providerBusy, status: 503, reason: "Shutdown") }
             }
             try await fixture.notify(names + ["droid"])
@@ -161,17 +168,17 @@ import Wire
 
             #expect(try await fixture.outcomes(of: "droid") == ["sent"])
             #expect(try await fixture.count("queue") == 100)
-            let asked = fixture.provider.sent.count
+            let sentCount = fixture.provider.sent.count
             try await fixture.run(fixture.anotherInstance())
-            #expect(fixture.provider.sent.count == asked, "the other instance asked all the same")
+            #expect(fixture.provider.sent.count == sentCount, "the other instance sent despite the open circuit")
 
-            // One at a time tries whether it is well.
+            // After the pause, one notification probes the provider.
             fixture.clock.advance(by: 61)
             try await fixture.run()
             try await fixture.run(fixture.anotherInstance())
-            #expect(fixture.provider.sent.count == asked + 1)
+            #expect(fixture.provider.sent.count == sentCount + 1)
 
-            fixture.provider.answer { _, _ in nil }
+            fixture.provider.reply { _, _ in nil }
             fixture.clock.advance(by: 61)
             #expect(try await fixture.pipeline.sender.claim() == 1)
             try await eventually { fixture.pipeline.sender.inFlight.awaitingResponse == 0 }
@@ -188,18 +195,19 @@ import Wire
         }
     }
 
-    @Test func probeNeedsSend() async throws {
+    @Test("An entry that is not sent does not use up the probe")
+    func unsentProbe() async throws {
         try await withPipeline { fixture in
             let names = (1...20).map { "user-\($0)" }
             for name in names { try await fixture.device(of: name) }
-            fixture.provider.answer { _, _ in PushReply(.providerBusy, status: 503, reason: "Shutdown") }
+            fixture.provider.reply { _, _ in PushReply(.providerBusy, status: 503, reason: "Shutdown") }
             try await fixture.notify(names)
             try await fixture.run()
             #expect(try await fixture.pipeline.queueAdmin.report().queues.first?.circuit?.isOpen == true)
 
-            // All but one are gone when it is well again, so that most of what is due is not sent.
+            // All devices but one are gone when the provider recovers, so most entries are not sent.
             try await fixture.pool.run("DELETE FROM devices WHERE user_id <> 'user-20'")
-            fixture.provider.answer { _, _ in nil }
+            fixture.provider.reply { _, _ in nil }
             fixture.clock.advance(by: 61)
             try await fixture.run()
 
@@ -208,7 +216,8 @@ import Wire
         }
     }
 
-    @Test func missingCredentials() async throws {
+    @Test("Without provider credentials, notifications wait in the queue")
+    func missingCredentials() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
             fixture.provider.removeCredentials()
@@ -219,8 +228,10 @@ import Wire
             }
             let report = try await fixture.pipeline.queueAdmin.report()
             let queue = try #require(report.queues.first)
-            #expect(queue.waiting == 3 && queue.service == "apns-production")
-            #expect(queue.circuit?.isOpen == true && queue.circuit?.reason == "no_credentials")
+            #expect(queue.waiting == 3)
+            #expect(queue.service == "apns-production")
+            #expect(queue.circuit?.isOpen == true)
+            #expect(queue.circuit?.reason == "no_credentials")
 
             fixture.provider.restoreCredentials()
             try await fixture.run()
@@ -229,15 +240,16 @@ import Wire
         }
     }
 
-    @Test func attemptsExhausted() async throws {
+    @Test("A notification fails after its last attempt, while other devices receive theirs")
+    func attemptsExhausted() async throws {
         try await withPipeline({ $0.maximumAttempts = 3 }) { fixture in
             for name in ["ann", "bob"] { try await fixture.device(of: name) }
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 target.token == "ann-phone" ? PushReply(.providerBusy, status: 500, reason: "Oops") : nil
             }
             try await fixture.notify(["ann"])
             for _ in 1...6 {
-                // Others get through: it is not the push service.
+                // The other device succeeds, so the circuit stays closed.
                 try await fixture.notify(["bob"])
                 try await fixture.run()
                 fixture.clock.advance(by: 700)
@@ -251,11 +263,12 @@ import Wire
         }
     }
 
-    @Test func browserOrigin() async throws {
+    @Test("Each origin of browser endpoints has its own queue")
+    func browserOrigin() async throws {
         try await withPipeline { fixture in
             try await fixture.device("a", of: "ann", .web, token: "https://Push.example.org/send/1")
             try await fixture.device("b", of: "ann", .web, token: "https://other.example.org:8443/2?x=1")
-            fixture.provider.answer { _, target in
+            fixture.provider.reply { _, target in
                 target.token.contains("Push.example") ? PushReply(.misconfigured, reason: "no") : nil
             }
             try await fixture.notify(["ann"])
@@ -267,10 +280,11 @@ import Wire
         }
     }
 
-    /// As some may have been registered before hosts had a limit.
-    @Test func longHost() async throws {
+    /// Such devices may have been registered before hosts had a limit.
+    @Test("An endpoint with a very long host can be sent to")
+    func longHost() async throws {
         try await withPipeline { fixture in
-            // Not of one letter, which would be compressed.
+            // Varied text, which PostgreSQL cannot compress.
             let host = (0..<500).map { String($0 &* 2_654_435_761 % 99_991_111, radix: 36) }.joined()
             try await fixture.device(of: "ann", .web, token: "https://\(host)/1")
             try await fixture.notify(["ann"])

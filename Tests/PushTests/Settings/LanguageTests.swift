@@ -65,7 +65,7 @@ import Wire
         }
     }
 
-    @Test("A key that push does not know leaves the text that was sent with it")
+    @Test("An unknown message key leaves the text that was sent with it")
     func unknownKey() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
@@ -75,7 +75,7 @@ import Wire
         }
     }
 
-    @Test("A device with locKeys receives keys and arguments, but for texts of users")
+    @Test("A device with locKeys receives keys and arguments, except for the text of users")
     func localizedKeys() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann")
@@ -100,7 +100,7 @@ import Wire
         }
     }
 
-    @Test("A device keeps its own language, which an event of another service does not remove")
+    @Test("A device keeps its own language when another service registers it")
     func devices() async throws {
         try await withPush { fixture in
             var draft = DeviceDraft.phone("aa")
@@ -125,7 +125,7 @@ import Wire
         }
     }
 
-    @Test("A malformed language of a device is refused")
+    @Test("A malformed language of a device is rejected")
     func malformed() async throws {
         try await withPush { fixture in
             var draft = DeviceDraft.phone("aa")

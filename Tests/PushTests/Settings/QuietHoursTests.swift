@@ -3,14 +3,14 @@ import Testing
 
 @testable import PushServer
 
-@Suite struct QuietHoursTests {
+@Suite("Quiet hours") struct QuietHoursTests {
     private static let night = QuietWindow(start: 22 * 60, end: 7 * 60, timeZone: "Europe/Berlin")
 
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let hours: QuietWindow
         let now: String
-        /// Nil: it is not quiet.
+        /// The end of the quiet hours, or nil outside them.
         let end: String?
 
         var testDescription: String { name }
@@ -19,46 +19,56 @@ import Testing
     // 29 March 2026, 1:00 UTC: Berlin's clocks go from 2:00 to 3:00; 25 October, 1:00 UTC: from 3:00 back to 2:00.
     private static let cases = [
         Case(name: "before", hours: night, now: "2026-11-21T20:59:59Z", end: nil),
-        Case(name: "its first second", hours: night, now: "2026-11-21T21:00:00Z", end: "2026-11-22T06:00:00Z"),
+        Case(name: "the first second", hours: night, now: "2026-11-21T21:00:00Z", end: "2026-11-22T06:00:00Z"),
         Case(name: "before midnight", hours: night, now: "2026-11-21T22:30:00Z", end: "2026-11-22T06:00:00Z"),
-        Case(name: "behind midnight", hours: night, now: "2026-11-22T00:30:00.250Z", end: "2026-11-22T06:00:00Z"),
-        Case(name: "its end is without", hours: night, now: "2026-11-22T06:00:00Z", end: nil),
+        Case(name: "after midnight", hours: night, now: "2026-11-22T00:30:00.250Z", end: "2026-11-22T06:00:00Z"),
+        Case(name: "the end is not quiet", hours: night, now: "2026-11-22T06:00:00Z", end: nil),
         Case(
             name: "within a day",
             hours: QuietWindow(start: 13 * 60, end: 14 * 60 + 30, timeZone: "Asia/Kolkata"),
             now: "2026-11-21T08:00:00Z",
             end: "2026-11-21T09:00:00Z"
         ),
-        Case(name: "a night that is short", hours: night, now: "2026-03-28T22:30:00Z", end: "2026-03-29T05:00:00Z"),
-        Case(name: "a night that is long", hours: night, now: "2026-10-24T21:00:00Z", end: "2026-10-25T06:00:00Z"),
         Case(
-            name: "an end that no clock shows",
+            name: "a night shortened by a clock change",
+            hours: night,
+            now: "2026-03-28T22:30:00Z",
+            end: "2026-03-29T05:00:00Z"
+        ),
+        Case(
+            name: "a night lengthened by a clock change",
+            hours: night,
+            now: "2026-10-24T21:00:00Z",
+            end: "2026-10-25T06:00:00Z"
+        ),
+        Case(
+            name: "an end that the clock change skips",
             hours: QuietWindow(start: 22 * 60, end: 150, timeZone: "Europe/Berlin"),
             now: "2026-03-29T00:30:00Z",
             end: "2026-03-29T01:00:00Z"
         ),
         Case(
-            name: "an end that comes twice, the first time",
+            name: "a repeated end, the first time",
             hours: QuietWindow(start: 22 * 60, end: 150, timeZone: "Europe/Berlin"),
             now: "2026-10-25T00:10:00Z",
             end: "2026-10-25T00:30:00Z"
         ),
         Case(
-            name: "an end that comes twice, the second time",
+            name: "a repeated end, the second time",
             hours: QuietWindow(start: 22 * 60, end: 150, timeZone: "Europe/Berlin"),
             now: "2026-10-25T01:10:00Z",
             end: "2026-10-25T01:30:00Z"
         ),
         Case(
-            name: "put back by half an hour",
+            name: "a clock change of half an hour",
             hours: QuietWindow(start: 22 * 60, end: 7 * 60, timeZone: "Australia/Lord_Howe"),
             now: "2026-04-04T12:00:00Z",
             end: "2026-04-04T20:30:00Z"
         ),
     ]
 
-    @Test(arguments: cases)
-    func ends(_ given: Case) throws {
+    @Test("Quiet hours end at the local time of their zone, also across clock changes", arguments: cases)
+    func end(_ given: Case) throws {
         let zone = try #require(TimeZone(identifier: given.hours.timeZone))
 
         let end = given.hours.end(at: date(given.now), in: zone)
@@ -66,9 +76,12 @@ import Testing
         #expect(end == given.end.map(date))
     }
 
-    /// Foundation's calendar says what the clock on the wall shows; the end is looked for minute by minute.
-    @Test(arguments: ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Tokyo"])
-    func agreesWithCalendar(_ name: String) throws {
+    /// The expected end is found minute by minute with Foundation's calendar.
+    @Test(
+        "The end of quiet hours agrees with Foundation's calendar near clock changes",
+        arguments: ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Tokyo"]
+    )
+    func calendar(_ name: String) throws {
         let zone = try #require(TimeZone(identifier: name))
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone

@@ -6,10 +6,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// What push makes of what auth tells of people: who is gone, and who signs in on a new device.
-@Suite struct UserEventTests {
-    /// What others were told of him names him, and goes as well; what is not sent yet is not sent.
-    @Test func deletedUserIsRedacted() async throws {
+@Suite("User events") struct UserEventTests {
+    @Test("Notifications that mention a deleted user lose their text and are cancelled")
+    func deletedUser() async throws {
         try await withPush { fixture in
             try await fixture.bob.preferences.register(.phone("02"))
             let client = PushClient(try fixture.service.peerClient("conversations", callee: "push"))
@@ -113,11 +112,12 @@ import Wire
         }
     }
 
-    @Test func newDeviceSignIn() async throws {
+    @Test("A sign-in on a new device notifies the user's other devices once")
+    func newDeviceSignIn() async throws {
         try await withPush { fixture in
             try await fixture.ann.preferences.register(.phone("01", deviceID: "phone"))
             try await fixture.ann.preferences.register(.phone("02", deviceID: "laptop"))
-            let noticed = NewDeviceSignIn(
+            let signIn = NewDeviceSignIn(
                 applicationId: PushFixture.application,
                 userId: "ann",
                 sessionId: UUID().uuidString.lowercased(),
@@ -125,22 +125,24 @@ import Wire
                 userAgent: "Roost/1.0",
                 at: Date()
             )
-            try await fixture.publish(noticed)
-            try await fixture.publish(noticed)
+            try await fixture.publish(signIn)
+            try await fixture.publish(signIn)
 
             try await eventually { try await !fixture.rows("SELECT 'x' AS row FROM queue").isEmpty }
             let queued = try await fixture.rows(
                 "SELECT devices.device_id AS row FROM queue JOIN devices USING (device_key)"
             )
             #expect(queued == ["phone"])
-            let said = try await fixture.rows("SELECT body AS row FROM notifications")
-            #expect(said.count == 1 && said.first?.contains("(Roost/1.0)") == true)
+            let bodies = try await fixture.rows("SELECT body AS row FROM notifications")
+            #expect(bodies.count == 1)
+            #expect(bodies.first?.contains("(Roost/1.0)") == true)
         }
     }
 
-    @Test func oldSignIn() async throws {
+    @Test("A sign-in more than a day ago notifies no device")
+    func oldSignIn() async throws {
         try await withPush { fixture in
-            let noticed = NewDeviceSignIn(
+            let signIn = NewDeviceSignIn(
                 applicationId: PushFixture.application,
                 userId: "ann",
                 sessionId: "s",
@@ -148,7 +150,7 @@ import Wire
                 userAgent: nil,
                 at: Date(timeIntervalSinceNow: -86_401)
             )
-            try await fixture.publish(noticed)
+            try await fixture.publish(signIn)
             #expect(try await fixture.rows("SELECT id AS row FROM notifications") == [])
         }
     }

@@ -2,9 +2,9 @@ import Foundation
 import SandboxServer
 import Testing
 
-/// The ids of what is live, by which others know what they have told already.
-@Suite(.timeLimit(.minutes(1))) struct BroadcastTests {
-    /// What is live at a start, and what begins afterwards.
+/// The IDs of live broadcasts, by which clients recognize broadcasts that they have notified.
+@Suite("Live broadcasts", .timeLimit(.minutes(1))) struct BroadcastTests {
+    /// Returns the IDs of the broadcasts at the start, and of one that begins later.
     private static func streams(startedAt date: Date) async throws -> (seeded: [String], new: String) {
         var started: (seeded: [String], new: String)?
         try await withSandbox(
@@ -17,7 +17,8 @@ import Testing
         return try #require(started)
     }
 
-    @Test func newIDsAfterRestart() async throws {
+    @Test("A broadcast that begins after a restart has a new ID")
+    func restart() async throws {
         let now = Date()
         let first = try await Self.streams(startedAt: now)
         let second = try await Self.streams(startedAt: now.addingTimeInterval(1))

@@ -3,11 +3,14 @@ import Foundation
 import SandboxServer
 import Testing
 
-/// Clients that others have written for the real networks, which must find what they know.
-@Suite(.timeLimit(.minutes(10))) struct NetworkClientTests {
-    @Test(arguments: [
-        "mastodon", "bluesky", "reddit", "twitter", "twitter-webhooks", "tumblr", "facebook", "instagram", "vine",
-    ])
+/// Published clients of the real networks must work with the sandbox.
+@Suite("Clients of the networks", .timeLimit(.minutes(10))) struct NetworkClientTests {
+    @Test(
+        "A published client of each network works with the sandbox",
+        arguments: [
+            "mastodon", "bluesky", "reddit", "twitter", "twitter-webhooks", "tumblr", "facebook", "instagram", "vine",
+        ]
+    )
     func networkClients(network: String) async throws {
         let made = try await Program.run("scripts/python-clients", ["social"], within: .seconds(280))
         let python = made.output.split(separator: "\n").last.map(String.init) ?? ""

@@ -6,9 +6,9 @@ import SandboxServer
 import Testing
 import Wire
 
-/// What goes wrong on a network by order, in the network's own words.
-@Suite(.timeLimit(.minutes(1))) struct NetworkFaultTests {
-    /// A home timeline of Ana's.
+/// Scripted faults, in the format of each network.
+@Suite("Scripted network faults", .timeLimit(.minutes(1))) struct NetworkFaultTests {
+    /// The paths of the home timelines.
     private static let homes = [
         SandboxService.mastodon: "mastodon/api/v1/timelines/home",
         .bluesky: "bluesky/xrpc/app.bsky.feed.getTimeline",
@@ -29,7 +29,8 @@ import Wire
         )
     }
 
-    @Test func rateLimitHeaders() async throws {
+    @Test("A scripted rate limit has the headers and body of its network")
+    func rateLimitHeaders() async throws {
         try await withSandbox { fixture in
             for service in Self.homes.keys {
                 try fixture.sandbox.script.add(ScriptRule(service: service, status: 429, retryAfter: 90, times: 1))
@@ -54,7 +55,8 @@ import Wire
         }
     }
 
-    @Test func rateLimitWindow() async throws {
+    @Test("A rate limit counts per account, and ends with its window")
+    func rateLimitWindow() async throws {
         try await withSandbox { fixture in
             fixture.sandbox.networks.multiplyLimits(of: .mastodon, by: 0.01)
 
@@ -70,7 +72,10 @@ import Wire
         }
     }
 
-    @Test(arguments: [SandboxService.mastodon, .bluesky, .reddit])
+    @Test(
+        "A scripted fault replaces, damages, cuts off or enlarges the response",
+        arguments: [SandboxService.mastodon, .bluesky, .reddit]
+    )
     func scriptedFaults(service: SandboxService) async throws {
         try await withSandbox { fixture in
             let behaviours: [ScriptRule.Behaviour] = [.html, .malformed, .cut, .large]
@@ -91,7 +96,8 @@ import Wire
         }
     }
 
-    @Test func emptyPage() async throws {
+    @Test("An empty page has a cursor that leads to the rest of the feed")
+    func emptyPage() async throws {
         try await withSandbox { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .mastodon, behaviour: .empty, times: 1))
             try fixture.sandbox.script.add(ScriptRule(service: .bluesky, behaviour: .empty, times: 1))
@@ -110,7 +116,8 @@ import Wire
         }
     }
 
-    @Test func tokenExpires() async throws {
+    @Test("A scripted expiry ends the token of one user, who can renew it")
+    func tokenExpires() async throws {
         try await withSandbox { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .reddit, token: "ana", behaviour: .expire, times: 1))
 
@@ -134,7 +141,8 @@ import Wire
         }
     }
 
-    @Test func rulePath() async throws {
+    @Test("A rule with a path applies to that path only")
+    func rulePath() async throws {
         try await withSandbox { fixture in
             try fixture.sandbox.script.add(ScriptRule(service: .mastodon, path: "notifications", status: 503))
 

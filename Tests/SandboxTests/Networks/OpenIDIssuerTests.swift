@@ -7,11 +7,12 @@ import SandboxServer
 import Testing
 import Wire
 
-/// Google and Apple as providers of identities: whom they refuse, and how.
-@Suite(.timeLimit(.minutes(1))) struct OpenIDIssuerTests {
+/// Google and Apple as identity providers, and the requests that they reject.
+@Suite("OpenID issuers", .timeLimit(.minutes(1))) struct OpenIDIssuerTests {
     private static let callback = "https://roost.example/auth/identities/apple/callback"
 
-    @Test func discoveryDocument() async throws {
+    @Test("The discovery document leads to the issuer's public keys")
+    func discoveryDocument() async throws {
         try await withSandbox { fixture in
             for name in ["google", "apple"] {
                 let issuer = "\(fixture.sandbox.url)/\(name)"
@@ -19,50 +20,60 @@ import Wire
                 #expect(document["issuer"]?.text == issuer)
                 let keys = try #require(document["jwks_uri"]?.text)
                 let key = try await fixture.send(.GET, keys).json()["keys"]?[0]
-                #expect(key?["kty"]?.text == "RSA" && key?["alg"]?.text == "RS256" && key?["d"] == nil)
+                #expect(key?["kty"]?.text == "RSA")
+                #expect(key?["alg"]?.text == "RS256")
+                #expect(key?["d"] == nil)
             }
         }
     }
 
-    @Test(arguments: [
-        "client_id=another", "redirect_uri=nowhere", "response_type=token", "scope=profile", "scope=openid%20drive",
-        "code_challenge_method=plain&code_challenge=x",
-    ])
-    func rejectsInvalidAuthorization(_ change: String) async throws {
+    @Test(
+        "An invalid authorization request is rejected",
+        arguments: [
+            "client_id=another", "redirect_uri=nowhere", "response_type=token", "scope=profile", "scope=openid%20drive",
+            "code_challenge_method=plain&code_challenge=x",
+        ]
+    )
+    func invalidAuthorization(_ change: String) async throws {
         try await withSandbox { fixture in
             let good = "client_id=roost-google&redirect_uri=https%3A%2F%2Fa.example%2Fb&response_type=code&scope=openid"
             let page = "\(fixture.sandbox.url)/google/authorize?"
-            let asked = try await fixture.send(.GET, page + good)
-            #expect(asked.status == 200)
-            // The first of a name counts.
+            let valid = try await fixture.send(.GET, page + good)
+            #expect(valid.status == 200)
+            // The first value of a repeated parameter counts.
             let refused = try await fixture.send(.GET, "\(page)\(change)&\(good)&as=ana")
             #expect(refused.status == 400)
         }
     }
 
-    @Test func redirectURIMatching() async throws {
+    @Test("A redirect URI must match a registered one exactly")
+    func redirectURIMatching() async throws {
         try await withSandbox { fixture in
             let body = #"{"redirectUris": ["https://a.example/b"]}"#
-            let told = try await fixture.control("/sandbox/identities/google/redirects", body, .PUT)
-            #expect(told.status == 204)
+            let registered = try await fixture.control("/sandbox/identities/google/redirects", body, .PUT)
+            #expect(registered.status == 204)
             let page = "\(fixture.sandbox.url)/google/authorize?client_id=roost-google&response_type=code&scope=openid"
             #expect(try await fixture.send(.GET, "\(page)&redirect_uri=https://a.example/b").status == 200)
             #expect(try await fixture.send(.GET, "\(page)&redirect_uri=https://a.example/b/").status == 400)
         }
     }
 
-    @Test func appleName() async throws {
+    @Test("Apple requires form_post for the name, and sends the name once")
+    func appleName() async throws {
         try await withSandbox { fixture in
             let page = Self.page(fixture)
             #expect(try await fixture.send(.GET, "\(page)&as=ana").status == 400)
             let first = try await fixture.send(.GET, "\(page)&response_mode=form_post&as=ana").text
-            #expect(first.contains("action=\"\(Self.callback)\"") && first.contains("name=\"user\""))
+            #expect(first.contains("action=\"\(Self.callback)\""))
+            #expect(first.contains("name=\"user\""))
             let second = try await fixture.send(.GET, "\(page)&response_mode=form_post&as=ana").text
-            #expect(second.contains("name=\"code\"") && !second.contains("name=\"user\""))
+            #expect(second.contains("name=\"code\""))
+            #expect(!second.contains("name=\"user\""))
         }
     }
 
-    @Test func appleCode() async throws {
+    @Test("Apple's code is redeemed once, with a valid client secret and redirect URI")
+    func appleCode() async throws {
         try await withSandbox { fixture in
             let code = try await Self.code(fixture)
             let secret = try Self.secret(fixture)
@@ -77,7 +88,8 @@ import Wire
             #expect(given.status == 200)
             #expect(try given.json()["id_token"]?.text?.split(separator: ".").count == 3)
             let again = try await Self.redeem(code, secret: secret, fixture)
-            #expect(try again.status == 400 && again.json()["error"]?.text == "invalid_grant")
+            #expect(again.status == 400)
+            #expect(try again.json()["error"]?.text == "invalid_grant")
             let elsewhere = try await Self.redeem(
                 Self.code(fixture),
                 secret: secret,
@@ -88,7 +100,8 @@ import Wire
         }
     }
 
-    @Test func codeExpiry() async throws {
+    @Test("A code is invalid after five minutes")
+    func codeExpiry() async throws {
         try await withSandbox { fixture in
             let code = try await Self.code(fixture)
             fixture.clock.advance(minutes: 5)
@@ -96,7 +109,8 @@ import Wire
         }
     }
 
-    @Test func keyRotation() async throws {
+    @Test("A key rotation publishes a key with another ID")
+    func keyRotation() async throws {
         try await withSandbox { fixture in
             func keyID() async throws -> String? {
                 try await fixture.send(.GET, "\(fixture.sandbox.url)/google/certs").json()["keys"]?[0]?["kid"]?.text

@@ -3,25 +3,36 @@ import SandboxServer
 import Testing
 import Wire
 
-/// How a test says in which order, and how often, a network calls.
-@Suite(.timeLimit(.minutes(1))) struct WebhookPlanTests {
+/// The order and number of a network's webhook calls, which tests can change.
+@Suite("Webhook plans", .timeLimit(.minutes(1))) struct WebhookPlanTests {
     private static func path(_ network: String) -> String { "/sandbox/networks/\(network)/webhooks" }
 
-    @Test func partialPlanChange() async throws {
+    @Test("A change keeps the other fields of the plan")
+    func partialPlanChange() async throws {
         try await withSandbox { fixture in
             let first = try await fixture.control(Self.path("twitter"), #"{"times": 3, "held": true}"#).json()
             let second = try await fixture.control(Self.path("twitter"), #"{"reversed": true}"#).json()
             let other = try await fixture.send(.GET, fixture.sandbox.url + Self.path("facebook")).json()
 
-            #expect(first["times"]?.whole == 3 && first["held"] == .bool(true) && first["reversed"] == .bool(false))
-            #expect(second["times"]?.whole == 3 && second["held"] == .bool(true) && second["reversed"] == .bool(true))
-            #expect(other["times"]?.whole == 1 && other["held"] == .bool(false))
-            #expect(other["waiting"]?.whole == 0 && other["sent"]?.whole == 0 && other["failed"]?.whole == 0)
+            #expect(first["times"]?.whole == 3)
+            #expect(first["held"] == .bool(true))
+            #expect(first["reversed"] == .bool(false))
+            #expect(second["times"]?.whole == 3)
+            #expect(second["held"] == .bool(true))
+            #expect(second["reversed"] == .bool(true))
+            #expect(other["times"]?.whole == 1)
+            #expect(other["held"] == .bool(false))
+            #expect(other["waiting"]?.whole == 0)
+            #expect(other["sent"]?.whole == 0)
+            #expect(other["failed"]?.whole == 0)
         }
     }
 
-    @Test(arguments: [#"{"times": 0}"#, #"{"times": 11}"#, #"{"times": "many"}"#])
-    func rejectsInvalidPlan(json: String) async throws {
+    @Test(
+        "An invalid number of calls is rejected, and the plan stays",
+        arguments: [#"{"times": 0}"#, #"{"times": 11}"#, #"{"times": "many"}"#]
+    )
+    func invalidPlan(json: String) async throws {
         try await withSandbox { fixture in
             let refused = try await fixture.control(Self.path("facebook"), json)
             let standing = try await fixture.send(.GET, fixture.sandbox.url + Self.path("facebook")).json()
@@ -32,11 +43,12 @@ import Wire
         }
     }
 
-    @Test func networkWithoutWebhooks() async throws {
+    @Test("A network without webhooks has no plan")
+    func networkWithoutWebhooks() async throws {
         try await withSandbox { fixture in
-            let nowhere = try await fixture.control(Self.path("mastodon"), #"{"times": 2}"#)
+            let response = try await fixture.control(Self.path("mastodon"), #"{"times": 2}"#)
 
-            #expect(nowhere.status == 404)
+            #expect(response.status == 404)
         }
     }
 }

@@ -54,8 +54,8 @@ struct Accounts: Sendable {
             try await database.transaction { db in
                 let store = AccountStore(db: db)
                 try await store.insert(registration, id: id, at: now())
-                // Subscribers request the names of users that they do not know, but not the language.
-                if registration.language != nil, let account = try await store.find(id) {
+                // An account without a username is published when its address is verified: until then, it cannot sign in.
+                if registration.language != nil || registration.username != nil, let account = try await store.find(id) {
                     try await events.write(UserChanged(account), in: db)
                 }
                 try await verify(email, of: id, from: caller, in: db)

@@ -2,6 +2,7 @@ import AuthAPI
 import Credentials
 import Foundation
 import Postgres
+import ServiceHost
 import Wire
 
 /// The rules of e-mail addresses: an address belongs to an account only after a user followed the link that was sent to
@@ -14,6 +15,7 @@ struct EmailAddresses: Sendable {
     let emailOutbox: EmailOutbox
     let reauthentication: Reauthentication
     let audit: Audit
+    let events: EventOutbox
     let now: @Sendable () -> Date
 
     /// Sends a link to a new address; nothing changes until the link is followed.
@@ -90,6 +92,9 @@ struct EmailAddresses: Sendable {
                 throw Self.emailTaken
             }
             try await audit.record(.emailChanged, of: link.account, by: caller, in: db)
+            if !account.emailVerified, let verified = try await AccountStore(db: db).find(link.account) {
+                try await events.write(UserChanged(verified), in: db)
+            }
             // The other links were sent to former or unconfirmed addresses, so a password reset must be requested
             // again.
             try await links.delete(of: link.account)

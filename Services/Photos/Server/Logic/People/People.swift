@@ -43,9 +43,15 @@ struct People: Sendable {
     static let notFound = APIError(.notFound, "user_not_found", "there is no such user")
     static let accountDeleted = APIError(.forbidden, "account_deleted", "this account was deleted")
 
-    func rename(_ user: User.ID, to name: String, in db: PostgresTransaction) async throws {
-        guard let existing = try await PeopleStore(db: db).find(user) else { return }
-        try await rename(existing.id, to: Self.truncate(name), in: db)
+    /// Records the current name of a user, so that other users find the user by name.
+    ///
+    /// A user of a customer's application gets a row at first use, since auth knows no names of such users.
+    func record(_ user: User.ID, named name: String, in db: PostgresTransaction) async throws {
+        if let existing = try await PeopleStore(db: db).find(user) {
+            try await rename(existing.id, to: Self.truncate(name), in: db)
+        } else if user.isRoostUser, !name.isEmpty {
+            _ = try await insert(user, named: Self.truncate(name), in: db)
+        }
     }
 
     func rename(_ person: Person.ID, to name: String, in db: PostgresTransaction) async throws {
@@ -58,20 +64,22 @@ struct People: Sendable {
     }
 
     private func create(_ user: User.ID, named name: String) async throws -> Person {
-        let name = Self.truncate(name)
-        return try await database.transaction { db in
-            let store = PeopleStore(db: db)
-            if let created = try await store.insert(user, named: name) {
-                let names = SearchNames.names(of: user, named: name)
-                if try await store.isSearchable(created.id) == true {
-                    try await PersonNameStore(db: db).insert(names, of: created)
-                }
-                try await AvatarImportStore(db: db).makeDue(created.id)
-                return created
-            }
-            guard let existing = try await store.find(user) else { throw APIError.unavailable("the user") }
-            return existing
+        try await database.transaction { db in
+            if let created = try await insert(user, named: Self.truncate(name), in: db) { return created }
+            if let existing = try await PeopleStore(db: db).find(user) { return existing }
+            throw APIError.unavailable("the user")
         }
+    }
+
+    /// Inserts a user and the names to be found by; nil if the user exists.
+    private func insert(_ user: User.ID, named name: String, in db: PostgresTransaction) async throws -> Person? {
+        let store = PeopleStore(db: db)
+        guard let created = try await store.insert(user, named: name) else { return nil }
+        if try await store.isSearchable(created.id) == true {
+            try await PersonNameStore(db: db).insert(SearchNames.names(of: user, named: name), of: created)
+        }
+        try await AvatarImportStore(db: db).makeDue(created.id)
+        return created
     }
 
     /// Returns the names of those users of one application that exist in auth; empty for a user without a name.

@@ -17,7 +17,7 @@ struct UserEventHandlers: Sendable {
                 let user = User.ID(application: changed.applicationId, user: changed.userId)
                 // A change of only the language must not overwrite a name that the user chose in photos.
                 if changed.changesNames {
-                    try await people.rename(user, to: changed.fullName ?? changed.username ?? "", in: db)
+                    try await people.record(user, named: changed.fullName ?? changed.username ?? "", in: db)
                 }
                 if let picture = changed.pictureUrl { try await avatarImport.record(picture, of: user, in: db) }
             }
