@@ -1,18 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Swift 6 with the three upcoming features the suite is written for; warnings are errors only where CI asks for it,
-/// since a stranger's next toolchain must still build.
+/// Swift 6 with three upcoming features.
+///
+/// Warnings are errors only in CI, because later toolchains have new warnings and must still build the suite.
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
         .enableUpcomingFeature("InternalImportsByDefault"),
-    ] + (asked("WARNINGS_AS_ERRORS") ? [.treatAllWarnings(as: .error)] : [])
-    // For `@testable` in a release build, of our own modules alone: dependencies are built once for both.
-    + (asked("ENABLE_TESTING") ? [.unsafeFlags(["-enable-testing"])] : [])
+    ] + (isSet("WARNINGS_AS_ERRORS") ? [.treatAllWarnings(as: .error)] : [])
+    // Allows `@testable` in a release build. Only our modules have the flag, so dependencies are built once for both.
+    + (isSet("ENABLE_TESTING") ? [.unsafeFlags(["-enable-testing"])] : [])
 
-func asked(_ variable: String) -> Bool { Context.environment[variable].map { !$0.isEmpty } ?? false }
+func isSet(_ variable: String) -> Bool { Context.environment[variable].map { !$0.isEmpty } ?? false }
 
 extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -49,7 +50,7 @@ extension Target.Dependency {
     static let yams = product(name: "Yams", package: "Yams")
 }
 
-/// A library of Shared/, named for what it does.
+/// A library of Shared/.
 func shared(
     _ name: String,
     _ dependencies: [Target.Dependency],
@@ -68,12 +69,12 @@ func shared(
     ]
 }
 
-/// A C library of Debian's, as a system library target of Shared/.
+/// A C library from Debian, as a system library target of Shared/.
 func system(_ name: String, pkgConfig: String, apt: String) -> [Target] {
     [.systemLibrary(name: name, path: "Shared/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])]
 }
 
-/// Pictures of files: the library, and the program that decodes for it, so that libvips is in no other process.
+/// The image library, and a separate program that decodes images for it, so that no other process loads libvips.
 func images() -> [Target] {
     system("CLibvips", pkgConfig: "vips", apt: "libvips-dev")
         + [.target(name: "CVips", dependencies: ["CLibvips"], path: "Shared/CVips", linkerSettings: linkedToGLib)]
@@ -92,7 +93,7 @@ func executable(_ name: String, path: String, _ dependencies: [Target.Dependency
     [.executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)]
 }
 
-/// The four targets of a service: what neighbours may import, the server, the executable and its tests.
+/// The four targets of a service: the API that other services may import, the server, the executable and the tests.
 func service(
     _ name: String,
     calls peers: [String] = [],
@@ -102,7 +103,7 @@ func service(
 ) -> [Target] {
     let api = Target.Dependency.target(name: "\(name)API")
     let server = Target.Dependency.target(name: "\(name)Server")
-    let neighbourAPIs = peers.map { Target.Dependency.target(name: "\($0)API") }
+    let peerAPIs = peers.map { Target.Dependency.target(name: "\($0)API") }
     return [
         .target(
             name: "\(name)API",
@@ -112,7 +113,7 @@ func service(
         ),
         .target(
             name: "\(name)Server",
-            dependencies: neighbourAPIs + extra + [
+            dependencies: peerAPIs + extra + [
                 api, "Credentials", "Locks", "Postgres", "ServiceClient", "ServiceHost", "Wire",
                 .configuration, .httpTypes, .hummingbird, .lifecycle, .logging, .metrics, .nioCore,
             ],
@@ -128,7 +129,7 @@ func service(
         ),
         .testTarget(
             name: "\(name)Tests",
-            dependencies: neighbourAPIs + extra + testing + [
+            dependencies: peerAPIs + extra + testing + [
                 api, server, "Credentials", "Locks", "Postgres", "ServiceClient", "ServiceHost", "TestSupport", "Wire",
                 .configuration, .httpTypes, .hummingbird, .hummingbirdTesting, .lifecycle, .logging, .nioCore,
             ],
@@ -138,10 +139,10 @@ func service(
     ]
 }
 
-/// The way in.
+/// The gateway, the only service that clients reach.
 ///
-/// It knows the services by their addresses and by the paths of the OpenAPI document, so it needs nobody's API; it has
-/// none, since nobody in the suite calls it, and no store.
+/// It reads the addresses of the services from its settings and their paths from the OpenAPI document, so it imports no
+/// service's API. It has no API, because no other service calls it, and no database.
 func gateway() -> [Target] {
     let dependencies: [Target.Dependency] = [
         "CZlib", "Credentials", "Locks", "ServiceClient", "ServiceHost", "TLSRecords", "Wire",
@@ -172,9 +173,7 @@ func gateway() -> [Target] {
     ]
 }
 
-/// The outside world for tests and development: the providers' own APIs.
-///
-/// In production nothing of it runs.
+/// The sandbox, which simulates external services for tests and development and does not run in production.
 func sandbox() -> [Target] {
     let dependencies: [Target.Dependency] = [
         "Credentials", "Locks", "Multipart", "ServiceHost", "TLSRecords", "Wire",
@@ -387,7 +386,7 @@ let package = Package(
                 .argumentParser, .asyncHTTPClient, .crypto, .httpTypes, .logging, .nioCore, .nioSSL,
             ]
         )
-        // The suite: who may call whom.
+        // The services of the suite. `calls` lists the services that a service may call.
         + service(
             "Auth",
             adding: [
@@ -401,10 +400,10 @@ let package = Package(
         + service(
             "Conversations",
             calls: ["Auth", "Push"],
-            // It copies names and pictures from the events of photos, and calls no route of photos.
+            // It imports PhotosAPI for the events with names and pictures of users, and calls no route of photos.
             adding: ["Blobs", "EventBus", "Multipart", "PhotosAPI", "SocketIO", .collections, .nioHTTP1]
         )
-        // It hears of badges from conversations and calls nobody there; conversations calls it.
+        // It imports ConversationsAPI for the events with badges. Conversations calls push, not the other way around.
         + service(
             "Push",
             calls: ["Auth"],
@@ -435,14 +434,15 @@ let package = Package(
         + sandbox()
 )
 
-// `PROGRAMS_ONLY=1 swift build` builds what a deployment runs, and neither tests nor the programs of bench/.
-if asked("PROGRAMS_ONLY") {
+// `PROGRAMS_ONLY=1 swift build` builds only the programs that a deployment runs, without tests and the programs of
+// bench/.
+if isSet("PROGRAMS_ONLY") {
     let others = ["TestSupport", "socketio-echo", "socket-load", "push-load", "image-load"]
     package.targets.removeAll { $0.type == .test || others.contains($0.name) }
 }
 
-// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target, or several between commas, with
-// what they need.
+// `ONLY_TESTS=AuthTests swift build --product RoostPackageTests` builds one test target and its dependencies. Commas
+// separate several targets.
 if let only = Context.environment["ONLY_TESTS"]?.split(separator: ",") {
     package.targets.removeAll { $0.type == .test && !only.contains(Substring($0.name)) }
 }

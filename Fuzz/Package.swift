@@ -1,10 +1,10 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The parsers of outside bytes, with the coverage that libFuzzer needs, and a program that runs one of them.
+/// The parsers of untrusted bytes, instrumented for libFuzzer, and a program that runs one of them.
 ///
-/// Sources/ holds links to the few files that a parser needs: whole modules would bring two builds of BoringSSL and an HTTP
-/// server. SwiftNIO is not instrumented.
+/// Sources/ holds links to the few files that each parser needs. Whole modules would also compile two builds of
+/// BoringSSL and an HTTP server. SwiftNIO is not instrumented.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -59,7 +59,7 @@ let package = Package(
             dependencies: ["CFuzzer", "FuzzTargets"],
             path: "Main",
             swiftSettings: settings,
-            // gold, the default linker, fails on the line tables of instrumented code.
+            // The default linker, gold, fails on the line tables of instrumented code.
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]
         ),
     ]

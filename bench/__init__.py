@@ -1,1 +1,1 @@
-"""Our speed beside our peers', measured in one run; see README.md."""
+"""Benchmarks of Roost beside its peers, measured in one run; see README.md."""

@@ -55,7 +55,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Bench:
-    """One run: where things are, how long a load takes, and what was found."""
+    """One run: its folders, the duration of a load, and its notes."""
 
     def __init__(self, home, binaries, seconds, postgres):
         self.home = home
@@ -73,7 +73,7 @@ class Bench:
         return Suite(self, name)
 
     def note(self, title, text):
-        """What is worth reading below the table."""
+        """Adds a note below the table."""
         self.notes.append(f"### {title}\n\n{text}")
 
 
@@ -81,7 +81,7 @@ def main():
     arguments = _arguments()
     missing = [name for name in BINARIES if not (arguments.binaries / name).exists()]
     if missing:
-        sys.exit(f"{', '.join(missing)} missing in {arguments.binaries}: run `make bench`, which builds them")
+        sys.exit(f"{', '.join(missing)} missing in {arguments.binaries}: `make bench` builds them")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     home = Path(tempfile.mkdtemp(prefix="roost-bench-", dir="/var/tmp"))
     home.chmod(0o755)
@@ -95,7 +95,7 @@ def main():
 
 def _run(bench, kinds, stack):
     rows, failed = [], []
-    # Idle services are weighed a minute after their start: they start first and are weighed last.
+    # Idle services are measured a minute after their start, so they start first and are measured last.
     idle = stack.enter_context(importlib.import_module("bench.rows.idle").Idle(bench)) if "idle" in kinds else None
     for kind in kinds:
         began = time.monotonic()
@@ -110,20 +110,22 @@ def _run(bench, kinds, stack):
     for note in bench.notes:
         print(f"\n{note}")
     if failed:
-        sys.exit("\n".join(["", "not measured:"] + failed))
+        sys.exit("\n".join(["", "failed:"] + failed))
 
 
 def _arguments():
-    parser = argparse.ArgumentParser(prog="bench", description="Our speed beside our peers', measured in one run.")
-    parser.add_argument("kinds", nargs="*", help=f"what to measure, of {', '.join(KINDS)} (all)")
-    parser.add_argument("--seconds", type=int, default=4, help="how long each load runs (4, at most 10)")
-    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/release", help="where our executables are")
+    parser = argparse.ArgumentParser(
+        prog="bench", description="Benchmarks of Roost beside its peers, measured in one run."
+    )
+    parser.add_argument("kinds", nargs="*", help=f"the benchmarks to run: {', '.join(KINDS)} (all)")
+    parser.add_argument("--seconds", type=int, default=4, help="the duration of each load, 1 to 10 (4)")
+    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/release", help="the folder of the executables")
     arguments = parser.parse_args()
     if not 1 <= arguments.seconds <= 10:
-        parser.error("--seconds is 1 to 10")
+        parser.error("--seconds must be 1 to 10")
     for kind in arguments.kinds:
         if kind not in KINDS:
-            parser.error(f"there is no {kind}; choose from {', '.join(KINDS)}")
+            parser.error(f"unknown benchmark {kind}; choose from {', '.join(KINDS)}")
     arguments.kinds = arguments.kinds or KINDS
     arguments.binaries = arguments.binaries.resolve()
     return arguments

@@ -1,4 +1,4 @@
-"""A certificate for the time of a run, as today's are: ECDSA over P-256."""
+"""A certificate for one run, with an ECDSA key on P-256."""
 
 import subprocess
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Certificate:
 
     @property
     def settings(self):
-        """What a gateway is told."""
+        """The gateway's settings for this certificate."""
         return {"TLS_CERTIFICATE": str(self.certificate), "TLS_KEY": str(self.key)}
 
 

@@ -1,10 +1,9 @@
-"""`python3 -m bench.crashes`: each service of a running suite traps again and again under load.
+"""`python3 -m bench.crashes`: crashes each service of a running suite repeatedly under load.
 
-Prints how long it takes until the process is gone and until a request is answered again, the longest that a request
-had to wait meanwhile, and whether everything that was acknowledged is there: accounts, messages, posts, notifications,
-linked networks and scheduled posts. The trap is a real one: an instruction that does not exist, written over the
-function in which every event loop waits. So it needs the right to write to the memory of a process of one's own
-(`/proc/<pid>/mem`), on x86-64.
+Prints the time until the process has ended, the time until a request succeeds again, the longest request meanwhile, and
+whether all acknowledged work still exists: accounts, messages, posts, notifications, linked networks and scheduled
+posts. The crash is a real trap: the benchmark overwrites the function in which every event loop waits with an invalid
+instruction. It requires x86-64 and write access to the memory of its own processes (`/proc/<pid>/mem`).
 """
 
 import argparse
@@ -38,25 +37,25 @@ PROBES = {
     "gateway": "/auth/me",
 }
 USERNAME = "crashes"
-# `roost up` takes a process that has run for 10 s to be well, and starts it again at once.
+# `roost up` restarts a process immediately when it has run for 10 s.
 TRIAL = 10.5
-# Of the issue: requests are answered again within so many seconds.
+# The required time until requests succeed again, in seconds.
 TARGET = 3.0
-# Seconds until the sandbox's Apple has every notification that push accepted.
+# The seconds within which the sandbox's APNs must receive every notification that push accepted.
 DELIVERY = 60
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench.crashes", description=__doc__.splitlines()[0])
-    parser.add_argument("--crashes", type=int, default=10, help="of each service (10)")
-    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/release", help="where our executables are")
+    parser.add_argument("--crashes", type=int, default=10, help="the number of crashes per service (10)")
+    parser.add_argument("--binaries", type=Path, default=ROOT / ".build/release", help="the folder of the executables")
     arguments = parser.parse_args()
     home = Path(tempfile.mkdtemp(prefix="roost-crashes-", dir="/var/tmp"))
     home.chmod(0o755)
     try:
         failed = _run(arguments, home)
     finally:
-        # Root's database is outside of the checkout (docs/operations.md).
+        # Root's database is outside of the working directory (docs/operations.md).
         data = home / ".roost/postgres"
         shutil.rmtree(data.resolve(), ignore_errors=True)
         shutil.rmtree(home, ignore_errors=True)
@@ -70,7 +69,7 @@ def _run(arguments, home):
     ports |= {"SANDBOX": "1", "SANDBOX_URL": sandbox, "SANDBOX_NOTIFICATIONS_MAX": "1000000"}
     ports |= {f"SANDBOX_{name}_PORT": str(free_port()) for name in ("APNS", "APNS_SANDBOX", "SMTP")}
     off = dict.fromkeys(["RATE_USER", "RATE_ADDRESS", "RATE_REGISTER", "CONNECTIONS_PER_ADDRESS_MAX"], "0")
-    # The tokens of all accounts are used once more at the end.
+    # The check at the end uses the tokens of all accounts again.
     other = {"ACCESS_TOKEN_SECONDS": "86400", "SOCIAL_POLLS_PER_HOUR": "mastodon=0", "LOG_LEVEL": "error"}
     environment = {**ports, **off, **other, "PORT": str(gateway), "MANAGEMENT_PORT": str(free_port())}
     url = f"http://127.0.0.1:{gateway}"
@@ -88,22 +87,24 @@ def _run(arguments, home):
                 rows[name].append(_crash(home, url, user["jwt"], name, path))
         for writer in writers:
             writer.stop()
-        print("| service | crashes | gone, s: mean, most | answers again, s: mean, most | longest request, s |")
+        print(
+            "| service | crashes | process ended, s: mean, max | requests succeed, s: mean, max | longest request, s |"
+        )
         print("| --- | --- | --- | --- | --- |")
         for name, found in rows.items():
-            gone, back, wait = zip(*found, strict=True)
-            cells = [f"{sum(of) / len(of):.2f}, {max(of):.2f}" for of in (gone, back)]
+            ended, back, wait = zip(*found, strict=True)
+            cells = [f"{sum(of) / len(of):.2f}, {max(of):.2f}" for of in (ended, back)]
             print(f"| {name} | {len(found)} | {cells[0]} | {cells[1]} | {max(wait):.2f} |")
         lossy = _print_losses(writers)
         slow = [name for name, found in rows.items() if max(back for _, back, _ in found) > TARGET]
         if slow:
-            print(f"answered later than after {TARGET:.0f} s: {', '.join(slow)}")
+            print(f"requests succeeded later than after {TARGET:.0f} s: {', '.join(slow)}")
         return bool(lossy or slow)
 
 
 def _print_losses(writers):
-    """Prints what each writer wrote, and returns those of which something is lost, or nothing was acknowledged."""
-    print("\n| service | what | acknowledged | lost | tries failed | longest until acknowledged, s |")
+    """Prints the counts of each writer, and returns the kinds with losses or without any acknowledged work."""
+    print("\n| service | kind | acknowledged | lost | failed attempts | longest until acknowledged, s |")
     print("| --- | --- | --- | --- | --- | --- |")
     lossy = []
     for writer in writers:
@@ -115,14 +116,14 @@ def _print_losses(writers):
         if lost:
             print(f"lost {writer.what}: {lost[:10]}", file=sys.stderr)
         if writer.failure:
-            print(f"the last failure of {writer.what}: {writer.failure!r}", file=sys.stderr)
+            print(f"last failure of {writer.what}: {writer.failure!r}", file=sys.stderr)
     if lossy:
-        print(f"lost, or never acknowledged: {', '.join(lossy)}")
+        print(f"lost or never acknowledged: {', '.join(lossy)}")
     return lossy
 
 
 def _administrator(url, command, home, environment):
-    """Registers the user who may send notifications, and signs in."""
+    """Registers an administrator, who may send notifications, and signs in."""
     client = web.Client(url)
     account = {"username": USERNAME, "password": PASSWORD}
     client.post("/auth/register", account)
@@ -140,27 +141,27 @@ def _administrator(url, command, home, environment):
 
 
 def _crash(home, url, jwt, name, path):
-    """Seconds until the process is gone, until a request is answered again, and of the longest request meanwhile."""
-    pid, awaited = _process(home, name), time.monotonic()
+    """Returns the seconds until the process ended and a request succeeded, and of the longest request meanwhile."""
+    pid, started = _process(home, name), time.monotonic()
     while True:
-        if not _lives(pid) or time.monotonic() - awaited > 120:
-            raise RuntimeError(f"{name} ended without a trap, or does not answer")
-        if time.time() - os.stat(f"/proc/{pid}").st_ctime >= TRIAL and _answer(url, path, jwt):
+        if not _is_running(pid) or time.monotonic() - started > 120:
+            raise RuntimeError(f"{name} ended without a trap or does not respond")
+        if time.time() - os.stat(f"/proc/{pid}").st_ctime >= TRIAL and _succeeds(url, path, jwt):
             break
         time.sleep(0.1)
     began = time.monotonic()
     trap(pid)
-    gone, longest = None, 0.0
+    ended, longest = None, 0.0
     while time.monotonic() - began < 60:
-        asked = time.monotonic()
-        if gone is None and not _lives(pid):
-            gone = asked - began
-        is_answered = _answer(url, path, jwt)
-        longest = max(longest, time.monotonic() - asked)
-        if gone is not None and is_answered:
-            return gone, time.monotonic() - began, longest
+        requested_at = time.monotonic()
+        if ended is None and not _is_running(pid):
+            ended = requested_at - began
+        is_successful = _succeeds(url, path, jwt)
+        longest = max(longest, time.monotonic() - requested_at)
+        if ended is not None and is_successful:
+            return ended, time.monotonic() - began, longest
         time.sleep(0.01)
-    raise RuntimeError(f"{name} does not answer a minute after its trap")
+    raise RuntimeError(f"{name} does not respond a minute after its trap")
 
 
 def _process(home, name):
@@ -168,15 +169,15 @@ def _process(home, name):
     return next(note["process"]["pid"] for note in notes if note["name"] == name)
 
 
-def _lives(pid):
+def _is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
 
-def _answer(url, path, jwt):
-    """Whether one request over a connection of its own is answered with 200."""
+def _succeeds(url, path, jwt):
+    """Returns whether a request over a new connection receives 200."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=40)
     try:
         connection.request("GET", path, headers={"Authorization": f"Bearer {jwt}"})
@@ -188,7 +189,7 @@ def _answer(url, path, jwt):
 
 
 def trap(pid):
-    """Has the process execute an instruction that does not exist at the next turn of one of its event loops."""
+    """Makes the process execute an invalid instruction at the next tick of one of its event loops."""
     own = ctypes.cast(libc.epoll_wait, ctypes.c_void_p).value
     with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
         memory.seek(own - _libc_base("self") + _libc_base(pid))
@@ -205,7 +206,7 @@ def _libc_base(pid):
 
 @dataclass(frozen=True)
 class Suite:
-    """Where the suite is, and the user in whose name most is written."""
+    """The addresses of the suite, and the user who writes most of the data."""
 
     url: str
     jwt: str
@@ -217,14 +218,14 @@ class Suite:
 
 
 class Writer:
-    """Threads that write one thing after another, each again until it is acknowledged."""
+    """Threads that write one item after another, and retry each until it is acknowledged."""
 
     service = what = ""
     threads, pause = 1, 0.25
 
     def __init__(self, suite):
         self.suite = suite
-        # What is needed to find each again, by its key.
+        # The data for finding each acknowledged item, by its key.
         self.acknowledged = {}
         self.failures, self.failure, self.longest = 0, None, 0.0
         self._lock = threading.Lock()
@@ -241,13 +242,13 @@ class Writer:
             thread.join()
 
     def write(self, client, name):
-        """Writes what is called `name`, and keeps it once it is acknowledged."""
+        """Writes the item `name`, and stores its key once it is acknowledged."""
         raise NotImplementedError
 
     def lost(self):
-        """Returns the keys of what was acknowledged and is not there as it was acknowledged."""
+        """Returns the keys of acknowledged items that are missing or different."""
         missing = list(self.acknowledged.items())
-        # Once more after a while: a request that failed is no loss.
+        # A second check after a pause, because a failed request is not a loss.
         for _ in range(2):
             found = web.in_parallel(self._is_there, missing)
             missing = [item for item, is_there in zip(missing, found, strict=True) if not is_there]
@@ -266,7 +267,7 @@ class Writer:
             self.failure = error
             return False
 
-    def keep(self, key, value):
+    def save(self, key, value):
         with self._lock:
             self.acknowledged[key] = value
 
@@ -295,14 +296,14 @@ class Writer:
 
 
 class Accounts(Writer):
-    """Accounts, which are there if their refresh tokens are good."""
+    """Accounts, which exist if their refresh tokens are valid."""
 
     service, what = "auth", "accounts"
 
     def write(self, client, name):
         client.token = None
         account = client.post("/auth/anonymous", {})
-        self.keep(account["userId"], account["refreshToken"])
+        self.save(account["userId"], account["refreshToken"])
 
     def is_there(self, item):
         user, token = item
@@ -310,7 +311,7 @@ class Accounts(Writer):
 
 
 class Messages(Writer):
-    """Messages of one conversation, each sent again under the same `clientMessageId`."""
+    """Messages of one conversation, each retried with the same `clientMessageId`."""
 
     service, what = "conversations", "messages"
     threads, pause = 8, 0.02
@@ -321,7 +322,7 @@ class Messages(Writer):
 
     def write(self, client, name):
         message = {"data": name, "clientMessageId": name}
-        self.keep(name, client.post(f"/conversations/{self.token}/messages", message)["seq"])
+        self.save(name, client.post(f"/conversations/{self.token}/messages", message)["seq"])
 
     def lost(self):
         client, found, after = self.suite.client(), {}, 0
@@ -329,7 +330,7 @@ class Messages(Writer):
             page = client.get(f"/conversations/{self.token}/messages?afterSeq={after}&count=100")
             messages = page["messages"] if isinstance(page, dict) and "messages" in page else page
             if not messages:
-                # A message that was stored twice is found under its second number.
+                # For a message that is stored twice, `found` has the second sequence number.
                 return [name for name, seq in self.acknowledged.items() if found.get(name) != seq]
             for message in sorted(messages, key=lambda message: message["seq"]):
                 found[message["clientMessageId"]] = message["seq"]
@@ -337,7 +338,7 @@ class Messages(Writer):
 
 
 class Posts(Writer):
-    """Posts with an image each."""
+    """Posts with one image each."""
 
     service, what = "photos", "posts"
     pause = 0.5
@@ -349,7 +350,7 @@ class Posts(Writer):
     def write(self, client, name):
         image = images.pixel(int(name.partition("-")[2]))
         upload = images.upload(self.suite.url, self.suite.jwt, image)
-        self.keep(client.post("/photos/posts", {"text": name, "uploadIds": [upload]})["postId"], name)
+        self.save(client.post("/photos/posts", {"text": name, "uploadIds": [upload]})["postId"], name)
 
     def lost(self):
         client, found, cursor = self.suite.client(), {}, ""
@@ -362,7 +363,7 @@ class Posts(Writer):
 
 
 class Notifications(Writer):
-    """Notifications of one device, which are there once the sandbox's Apple has taken them."""
+    """Notifications to one device, which exist once the sandbox's APNs has accepted them."""
 
     service, what = "push", "notifications"
 
@@ -373,23 +374,23 @@ class Notifications(Writer):
 
     def write(self, client, name):
         draft = {"to": {"userIds": [self.suite.user]}, "title": "A crash", "body": name}
-        self.keep(client.post("/push/notifications", draft)["id"], name)
+        self.save(client.post("/push/notifications", draft)["id"], name)
 
     def lost(self):
         client, found, after = web.Client(self.suite.sandbox), set(), 0
         end = time.monotonic() + DELIVERY
         while True:
-            taken = client.get(f"/sandbox/notifications?after={after}&limit=1000")["notifications"]
-            found.update(notification.get("body") for notification in taken)
-            after = max([after, *(notification["number"] for notification in taken)])
+            accepted = client.get(f"/sandbox/notifications?after={after}&limit=1000")["notifications"]
+            found.update(notification.get("body") for notification in accepted)
+            after = max([after, *(notification["number"] for notification in accepted)])
             lost = [key for key, name in self.acknowledged.items() if name not in found]
-            if not lost or (not taken and time.monotonic() > end):
+            if not lost or (not accepted and time.monotonic() > end):
                 return lost
-            time.sleep(0 if taken else 0.5)
+            time.sleep(0 if accepted else 0.5)
 
 
 class Links(Writer):
-    """Networks that new users link, with a post that each schedules there."""
+    """Networks that new users link, each with a scheduled post."""
 
     service, what = "social", "linked networks with a scheduled post"
     pause = 0.5
@@ -405,9 +406,9 @@ class Links(Writer):
         user = client.post("/auth/anonymous", {})
         client.token = user["jwt"]
         self.networks.link(client, "mastodon", self.account)
-        self.keep(user["userId"], (user["jwt"], None))
+        self.save(user["userId"], (user["jwt"], None))
         draft = {"at": self.at, "data": {"text": name, "networks": ["mastodon"]}}
-        self.keep(user["userId"], (user["jwt"], client.post("/feed/schedule", draft)["id"]))
+        self.save(user["userId"], (user["jwt"], client.post("/feed/schedule", draft)["id"]))
 
     def is_there(self, item):
         jwt, post = item[1]
@@ -419,7 +420,7 @@ class Links(Writer):
 
 @dataclass(frozen=True)
 class SandboxAddress:
-    """The sandbox of `roost up`, as far as `Networks` needs one."""
+    """The address of the sandbox of `roost up`, for `Networks`."""
 
     url: str
 

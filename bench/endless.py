@@ -1,4 +1,4 @@
-"""An instance of Mastodon that a user chose: it answers like the sandbox, but its streams never end."""
+"""A Mastodon instance that a user chose. It responds like the sandbox, but its streams never end."""
 
 from threading import Lock
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ BLOCK = 65_536
 
 
 class EndlessInstance(Recorder):
-    """Sends `piece` again and again to each client that opens a stream, as fast as the client reads."""
+    """Sends `piece` repeatedly to each client that opens a stream, as fast as the client reads."""
 
     def __init__(self, url, piece):
         super().__init__(url)

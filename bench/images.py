@@ -18,5 +18,5 @@ def pixel(number):
 def upload(url, jwt, image):
     """Uploads a PNG to photos and returns the id of the upload."""
     headers = {"Authorization": f"Bearer {jwt}", "Content-Type": "image/png"}
-    with urlopen(Request(url + "/photos/uploads", image, headers), timeout=30) as answer:
-        return json.load(answer)["uploadId"]
+    with urlopen(Request(url + "/photos/uploads", image, headers), timeout=30) as response:
+        return json.load(response)["uploadId"]

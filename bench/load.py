@@ -1,11 +1,11 @@
-"""What a load came to, whichever program made it."""
+"""The result of a load, independent of the load generator."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Load:
-    """Requests answered, in how many seconds; latencies in milliseconds."""
+    """The number of successful requests and the duration in seconds; latencies in milliseconds."""
 
     requests: int
     seconds: float

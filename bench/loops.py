@@ -51,7 +51,7 @@ def read(running):
 
 
 def since(earlier, running):
-    """Returns the delays of each loop from the earlier `read` on; every loop has samples, or this fails."""
+    """Returns the delays of each loop since the earlier `read`. Fails if a loop has no samples."""
     found = {}
     for loop, counts in read(running).items():
         before = earlier.get(loop, {})
@@ -63,7 +63,7 @@ def since(earlier, running):
 
 
 def together(delays):
-    """Returns the samples of several loops as one."""
+    """Returns the samples of several loops together."""
     counts = {}
     for one in delays:
         for bound, count in one.counts.items():

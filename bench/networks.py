@@ -1,23 +1,23 @@
-"""The social networks as the sandbox plays them, and people of the suite who have linked their accounts there."""
+"""The sandbox's social networks, and users of the suite who have linked accounts on them."""
 
 from urllib.parse import urlsplit
 
 from bench import web
 
-# Those that have a feed; the suite's own, `roost`, is always one more.
+# The networks with a feed. The suite's own network, `roost`, is always added.
 NETWORKS = ("facebook", "twitter", "instagram", "vine", "tumblr", "reddit", "mastodon", "bluesky")
 UNLIMITED = 1_000_000
 
 
 class Networks:
-    """The sandbox's networks, without limits of their own."""
+    """The sandbox's networks, with rate limits that no benchmark reaches."""
 
     def __init__(self, sandbox):
         self.url = sandbox.url
         self.client = web.Client(sandbox.url)
-        known = {known_network["network"]: known_network for known_network in self.client.get("/sandbox/networks")["networks"]}
-        self.apps = {name: (known[name]["clientId"], known[name]["clientSecret"]) for name in NETWORKS}
-        self.people = [account["name"] for account in known["mastodon"]["accounts"]]
+        networks = {network["network"]: network for network in self.client.get("/sandbox/networks")["networks"]}
+        self.apps = {name: (networks[name]["clientId"], networks[name]["clientSecret"]) for name in NETWORKS}
+        self.people = [account["name"] for account in networks["mastodon"]["accounts"]]
         self.lift_limits("rpan", *NETWORKS)
 
     def lift_limits(self, *networks):
@@ -25,7 +25,7 @@ class Networks:
             self.client.post(f"/sandbox/networks/{network}/limits", {"factor": UNLIMITED})
 
     def delay(self, seconds):
-        """Has each network wait so long before it answers."""
+        """Delays each response of every network."""
         for network in NETWORKS:
             self.client.post("/sandbox/script", {"service": network, "delay": seconds})
 
@@ -33,19 +33,19 @@ class Networks:
         self.client.request("DELETE", "/sandbox/script")
 
     def settings(self, polls=None, base=None):
-        """Social's, so that it asks the sandbox, or what stands before it at `base`.
+        """Returns social's settings for using the sandbox, or a proxy in front of it at `base`.
 
-        `polls` is how many polls an hour each network allows; the usual ones where nothing is said.
+        `polls` is the number of polls per hour of each network; None keeps the defaults.
         """
         base = base or self.url
         settings = {"ALLOWED_PRIVATE_HOSTS": urlsplit(base).netloc, "RPAN_URL": f"{base}/rpan"}
         for network, (identity, secret) in self.apps.items():
             name = network.upper()
-            # Mastodon's address comes with each account, and its instances register whoever asks.
+            # Each Mastodon account names its instance, and instances register any application.
             if network == "mastodon":
                 continue
             settings[f"{name}_URL"] = f"{base}/{network}"
-            # Bluesky knows applications by their address.
+            # Bluesky identifies applications by their URL.
             if network != "bluesky":
                 settings[f"{name}_CLIENT_ID"] = identity
                 settings[f"{name}_CLIENT_SECRET"] = secret
@@ -54,19 +54,19 @@ class Networks:
         return settings
 
     def join(self, network, name, follows=None):
-        """An account of the network's; it is made where there is nobody of that name."""
+        """Returns an account of the network, and creates it when it does not exist."""
         draft = {"name": name} if follows is None else {"name": name, "follows": follows}
         return self.client.post(f"/sandbox/networks/{network}/accounts", draft)
 
     def link(self, social, network, account, base=None):
-        """Links an account to whose client it is.
+        """Links an account to the client's user.
 
-        Twitter's and Tumblr's by OAuth 2.0, whose requests can be sent again as they are.
+        Twitter and Tumblr use OAuth 2.0, whose requests can be repeated unchanged.
         """
         draft = {"access_token": account["accessToken"]}
         if network == "bluesky":
             draft = {"id": account["id"], "access_token": account["password"]}
-        # At the sandbox's root are the paths that have no network before them.
+        # The sandbox serves these networks at its root too.
         if network in ("mastodon", "bluesky"):
             draft["instance"] = base or self.url
         social.request("PUT", f"/networks/{network}", draft)
@@ -77,7 +77,7 @@ class Networks:
 
 
 def metric(social, name, label=None):
-    """A counter of social's by the values of a label, or in all."""
+    """Returns a counter of social, by the values of a label or in total."""
     counts = {} if label else 0
     for line in web.text(social.url, "/metrics").splitlines():
         series, _, value = line.rpartition(" ")
@@ -92,14 +92,14 @@ def metric(social, name, label=None):
 
 
 def outcomes(social):
-    """How often networks were asked so far, by outcome."""
+    """Returns the number of requests to networks so far, by outcome."""
     return metric(social, "roost_social_network_request_duration_seconds_count", "outcome")
 
 
 def check_feed(client, limit=20):
-    """A feed with all networks in it, or none that may be measured."""
-    answer = client.get(f"/feed?limit={limit}")
-    items, networks = answer["response"]["items"], answer["meta"]["networks"]
+    """Requests a feed, and fails unless it has all networks and all items."""
+    response = client.get(f"/feed?limit={limit}")
+    items, networks = response["response"]["items"], response["meta"]["networks"]
     failed = {name: report for name, report in networks.items() if report["code"] != 200}
     if failed or set(networks) != {*NETWORKS, "roost"} or len(items) != limit:
         raise RuntimeError(f"a feed of {len(items)} items, {failed or sorted(networks)}")

@@ -1,4 +1,4 @@
-"""A private PostgreSQL for one run, with the settings `roost up` gives its own and every commit on disk."""
+"""A private PostgreSQL for one run, with the settings of `roost up` and every commit flushed to disk."""
 
 import os
 import re
@@ -22,7 +22,7 @@ SETTINGS = {
 
 
 class Postgres:
-    """A cluster in a directory of its own, as the user postgres where we are root."""
+    """A cluster in its own directory, run as the user postgres when the benchmark runs as root."""
 
     def __init__(self, directory):
         self.binaries = _binaries()
@@ -54,12 +54,12 @@ class Postgres:
         return self.url(name)
 
     def sql(self, database, text):
-        """The rows of the last statement, as lists of text."""
+        """Returns the rows of the last statement as lists of strings."""
         done = self._run("psql", *self._where(), "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", database, text=text)
         return [line.split("\t") for line in done.stdout.splitlines()]
 
     def pgbench(self, database, script, clients, seconds, schema, settings=None, **variables):
-        """Transactions a second of the script, prepared, from as many clients with these settings of the server."""
+        """Returns the transactions per second of a prepared script with these clients and server settings."""
         load = ["-n", "-M", "prepared", "-c", clients, "-j", 1, "-T", seconds, "-f", script]
         command = ["pgbench", *self._where(), *load]
         for name, value in variables.items():
@@ -95,11 +95,11 @@ class Postgres:
 
 
 def _binaries():
-    """Debian keeps the server's programs off the path, a folder a version."""
+    """Returns the folder of the server's programs. Debian has one folder per version, outside of PATH."""
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda it: int(it.parts[-3]))
     if versions:
         return versions[-1].parent
     found = shutil.which("postgres")
     if not found:
-        raise RuntimeError("no PostgreSQL here: apt-get install postgresql")
+        raise RuntimeError("PostgreSQL is not installed: apt-get install postgresql")
     return Path(found).parent

@@ -1,4 +1,4 @@
-"""Programs we start, watch and stop: never one that somebody else started."""
+"""Programs that the benchmark starts, measures and stops."""
 
 import ctypes
 import os
@@ -14,14 +14,14 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def free_port():
-    """A TCP port of the loopback address that nobody listens on at this moment."""
+    """Returns a TCP port of the loopback address that is currently free."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
 
 
 class Program:
-    """A child process with its log; it stops with us, however we end."""
+    """A child process with its log. It stops when the benchmark ends for any reason."""
 
     def __init__(self, name, command, directory, environment=None, user=None, stop_with=signal.SIGTERM):
         self.name = name
@@ -58,10 +58,10 @@ class Program:
                 self.process.wait()
 
     def wait_until(self, ready, seconds=20):
-        """Seconds from the start until `ready()` is true; fails with the end of the log."""
+        """Returns the seconds from the start until `ready()` is true. Fails with the end of the log."""
         while not ready():
             if self.process.poll() is not None:
-                raise RuntimeError(f"{self.name} ended at once:\n{self.tail()}")
+                raise RuntimeError(f"{self.name} exited during its start:\n{self.tail()}")
             if time.monotonic() - self.started > seconds:
                 raise RuntimeError(f"{self.name} is not ready after {seconds} s:\n{self.tail()}")
             time.sleep(0.005)
@@ -71,7 +71,7 @@ class Program:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
 
     def pids(self):
-        """The process and all that descend from it."""
+        """Returns the ids of the process and all its descendants."""
         found, waiting = [], [self.process.pid]
         while waiting:
             pid = waiting.pop()
@@ -81,29 +81,29 @@ class Program:
         return found
 
     def cpu_seconds(self):
-        """Processor time used so far, user and system, children included."""
+        """Returns the processor time so far, user and system, including children."""
         return sum(_cpu_ticks(pid) for pid in self.pids()) / TICKS
 
     def rss_bytes(self):
         return sum(_kilobytes(f"/proc/{pid}/status", "VmRSS:") for pid in self.pids()) * 1024
 
     def reset_peak(self):
-        """Begins to watch for the largest resident memory anew; returns what it is now."""
+        """Resets the peak of the resident memory, and returns its current size."""
         for pid in self.pids():
             Path(f"/proc/{pid}/clear_refs").write_text("5")
         return self.rss_bytes()
 
     def peak_bytes(self):
-        """The largest resident memory since `reset_peak`."""
+        """Returns the peak of the resident memory since `reset_peak`."""
         return sum(_kilobytes(f"/proc/{pid}/status", "VmHWM:") for pid in self.pids()) * 1024
 
     def pss_bytes(self):
-        """Resident memory with what is shared counted in equal parts."""
+        """Returns the proportional set size: resident memory with an equal part of shared pages."""
         return sum(_kilobytes(f"/proc/{pid}/smaps_rollup", "Pss:") for pid in self.pids()) * 1024
 
 
 def _cpu_ticks(pid):
-    # The command's name stands in brackets and may hold spaces: count fields after the last bracket.
+    # The command's name is in brackets and may contain spaces, so fields are counted after the last bracket.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 

@@ -1,4 +1,4 @@
-"""What stands before a server and writes down what it is asked, so that the same can be asked again."""
+"""A proxy that records requests, so that they can be repeated."""
 
 import http.client
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedRequest:
     """A request without a body."""
 
     path: str
@@ -16,14 +16,14 @@ class Asked:
 
 
 class Recorder:
-    """A proxy to one server, with what it was asked by GET; for a few requests, not for load."""
+    """A proxy to one server that records its GET requests. It serves a few requests, not load."""
 
-    # Of one connection, and made anew by whoever sends a request again.
+    # Fields of one connection, which each sender sets itself.
     OWN = {"host", "connection", "content-length", "transfer-encoding"}
 
     def __init__(self, url):
-        self.asked = []
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(urlsplit(url).netloc, self.asked))
+        self.requests = []
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(urlsplit(url).netloc, self.requests))
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self.thread = Thread(target=self.server.serve_forever, daemon=True)
@@ -37,26 +37,26 @@ class Recorder:
         self.server.server_close()
 
 
-def _handler(host, asked):
+def _handler(host, requests):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self):
             headers = [(name, value) for name, value in self.headers.items() if name.lower() not in Recorder.OWN]
-            asked.append(Asked(self.path, tuple(headers)))
-            self._pass_on()
+            requests.append(RecordedRequest(self.path, tuple(headers)))
+            self._forward()
 
         def do_POST(self):
-            self._pass_on()
+            self._forward()
 
-        def _pass_on(self):
+        def _forward(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             upstream = http.client.HTTPConnection(host, timeout=10)
             upstream.request(self.command, self.path, body or None, dict(self.headers))
-            answer = upstream.getresponse()
-            content = answer.read()
-            self.send_response(answer.status)
-            for name, value in answer.getheaders():
+            response = upstream.getresponse()
+            content = response.read()
+            self.send_response(response.status)
+            for name, value in response.getheaders():
                 if name.lower() not in Recorder.OWN:
                     self.send_header(name, value)
             self.send_header("Content-Length", str(len(content)))

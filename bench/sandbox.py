@@ -1,4 +1,4 @@
-"""The sandbox: the outside world on this machine, as far as push and social can tell."""
+"""The sandbox, which simulates the push services and social networks on this machine."""
 
 import json
 
@@ -17,7 +17,7 @@ class Sandbox:
         own = {"HOST": "127.0.0.1", "PORT": self.url.rpartition(":")[2], "LOG_LEVEL": "warning"}
         environment = {name: str(value) for name, value in {**own, **ports, **settings}.items()}
         self.program = Program("sandbox", [bench.binaries / "sandbox"], directory, environment)
-        self.program.wait_until(lambda: web.answers(self.url, "/ready"))
+        self.program.wait_until(lambda: web.responds(self.url, "/ready"))
 
     def __enter__(self):
         return self
@@ -29,8 +29,8 @@ class Sandbox:
         return web.Client(self.url).get("/sandbox/credentials")
 
     def settings(self):
-        known = self.credentials()
-        apns, fcm = known["apns"], known["fcm"]
+        credentials = self.credentials()
+        apns, fcm = credentials["apns"], credentials["fcm"]
         return {
             "APNS_KEY": apns["key"],
             "APNS_KEY_ID": apns["keyId"],
@@ -41,7 +41,7 @@ class Sandbox:
             "FCM_SERVICE_ACCOUNT": json.dumps(fcm["serviceAccount"]),
             "FCM_URL": fcm["url"],
             "FCM_TOKEN_URL": fcm["tokenUrl"],
-            "TRUSTED_CA": known["authority"],
+            "TRUSTED_CA": credentials["authority"],
         }
 
     def counts(self):

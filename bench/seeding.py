@@ -1,4 +1,4 @@
-"""Conversations written by SQL, where making them by requests would take longer than measuring them."""
+"""Conversations written by SQL, because requests would take longer than the measurement."""
 
 from pathlib import Path
 
@@ -6,20 +6,20 @@ SQL = Path(__file__).parent / "sql"
 
 
 def conversations_for_pgbench(postgres, database, count, members):
-    """The first id of `count` conversations in a row, in each of them the members `1`, `2`, `3` ….
+    """Creates `count` conversations with consecutive ids and the members `1`, `2`, `3` …, and returns the first id.
 
-    They belong to an application of their own, which nobody signs in to.
+    They belong to a separate application that no user signs in to.
     """
     return _insert(postgres, database, "conversations.sql", count=count, members=members)
 
 
 def fill(postgres, database, conversation, messages):
-    """Writes so many messages into a conversation, as its sends would have left them."""
+    """Writes messages to a conversation, in the state that the service would have written."""
     _insert(postgres, database, "messages.sql", conversation=conversation, messages=messages)
 
 
 def fill_searched(postgres, database, first, conversations, messages):
-    """Writes so many messages, of words as people use them, into `conversations` that follow the first, in turns."""
+    """Writes messages with a natural distribution of words to `conversations` consecutive conversations in turn."""
     _insert(postgres, database, "search.sql", first=first, conversations=conversations, messages=messages)
 
 

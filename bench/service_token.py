@@ -1,4 +1,4 @@
-"""The tokens by which services authenticate to each other, for benches that call internal routes."""
+"""The tokens with which services authenticate to each other, for benchmarks that call internal routes."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 def service_token(secret, name, callee):
-    """As Shared/Credentials makes them from a shared SERVICE_SECRET: EdDSA, by a seed that HKDF (RFC 5869) derives."""
+    """Returns a token like Shared/Credentials with a shared SERVICE_SECRET: EdDSA, with a seed from HKDF (RFC 5869)."""
     extracted = hmac.digest(bytes(32), secret.encode(), hashlib.sha256)
     seed = hmac.digest(extracted, f"roost service key {name}".encode() + b"\x01", hashlib.sha256)
     key = Ed25519PrivateKey.from_private_bytes(seed)

@@ -1,4 +1,4 @@
-"""Requests at a steady rate, by people each of whom has a connection: how long one takes, not how many there can be."""
+"""Requests at a constant rate by users with one connection each, which measures latency and not throughput."""
 
 import http.client
 import time
@@ -8,17 +8,19 @@ from urllib.parse import urlsplit
 from bench.load import Load
 
 
-def run(asks, rate, seconds):
-    """GETs, so many a second, by all in turn; a time begins when its request was due, not when it was sent.
+def run(requests, rate, seconds):
+    """Sends `rate` GETs per second by all users in turn.
 
-    Each person asks the same each time: a URL, with these headers. One that is late makes those after it late, and that
-    counts.
+    A latency begins when the request was due, not when it was sent. Each user repeats one request, a URL with header
+    fields. A late response delays the user's later requests, which counts.
     """
     begin = time.perf_counter() + 0.1
     times, failed = [], []
     people = [
-        Thread(target=_ask, args=(*ask, begin + place / rate, len(asks) / rate, begin + seconds, times, failed))
-        for place, ask in enumerate(asks)
+        Thread(
+            target=_send, args=(*request, begin + index / rate, len(requests) / rate, begin + seconds, times, failed)
+        )
+        for index, request in enumerate(requests)
     ]
     for person in people:
         person.start()
@@ -30,7 +32,7 @@ def run(asks, rate, seconds):
     return Load(len(times), seconds, times[len(times) // 2] * 1e3, times[len(times) * 99 // 100] * 1e3)
 
 
-def _ask(url, headers, due, pause, end, times, failed):
+def _send(url, headers, due, pause, end, times, failed):
     where = urlsplit(url)
     target = where.path + (f"?{where.query}" if where.query else "")
     connection = http.client.HTTPConnection(where.netloc, timeout=10)
@@ -38,10 +40,10 @@ def _ask(url, headers, due, pause, end, times, failed):
         time.sleep(max(0, due - time.perf_counter()))
         try:
             connection.request("GET", target, headers=headers)
-            answer = connection.getresponse()
-            answer.read()
-            if answer.status != 200:
-                failed.append(answer.status)
+            response = connection.getresponse()
+            response.read()
+            if response.status != 200:
+                failed.append(response.status)
             times.append(time.perf_counter() - due)
         except (OSError, http.client.HTTPException) as error:
             failed.append(error)

@@ -1,4 +1,4 @@
-"""The suite itself, from its release executables, each with a database of its own and no rate limits."""
+"""The suite's release executables, with one database per benchmark and no rate limits."""
 
 import base64
 import os
@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery staple"
 
 @dataclass(frozen=True)
 class Running:
-    """A service that answers."""
+    """A service that is ready."""
 
     program: Program
     url: str
@@ -27,7 +27,7 @@ class Running:
 
 
 class Suite:
-    """auth, conversations, push and the gateway as far as they were started; all of them stop with it."""
+    """The started services, which stop with the suite."""
 
     def __init__(self, bench, name):
         self.bench = bench
@@ -36,7 +36,7 @@ class Suite:
         self.database_url = bench.postgres.create_database(self.database)
         self.stack = ExitStack()
         self.public_url = f"http://127.0.0.1:{free_port()}"
-        self.neighbours = {}
+        self.service_urls = {}
         self.secrets = {
             "SERVICE_SECRET": secrets.token_hex(32),
             "TOKEN_ENCRYPTION_KEY": base64.b64encode(os.urandom(32)).decode(),
@@ -64,7 +64,7 @@ class Suite:
         return self._start("social", settings)
 
     def start_gateway(self, event_loops=0, settings=None, **upstreams):
-        """`event_loops` 0 is one a core, as an operator gets it; `upstreams` names other instances than ours."""
+        """`event_loops` 0 means one per core, the default. `upstreams` replaces the URLs of services."""
         urls = {f"{name.upper()}_URL": url for name, url in upstreams.items()}
         own = {"MANAGEMENT_PORT": str(free_port()), "EVENT_LOOPS": str(event_loops)}
         return self._start("gateway", {**urls, **own, **(settings or {})})
@@ -73,26 +73,26 @@ class Suite:
         return self.start_auth(), self.start_conversations(), self.start_gateway()
 
     def start_every_program(self):
-        """As an operator runs them, by name."""
+        """Starts auth, conversations, push and the gateway, and returns them by name."""
         auth, conversations, gateway = self.start_all()
         return {"auth": auth, "conversations": conversations, "push": self.start_push(), "gateway": gateway}
 
     def sign_in(self, url):
-        """The jwt of a new account."""
+        """Creates an account, and returns its jwt."""
         return self.sign_in_user(url)["jwt"]
 
     def sign_in_user(self, url):
-        """A new account's answer to its login; anonymous, so that no password is hashed."""
+        """Creates an anonymous account, so that no password is hashed, and returns the login response."""
         return web.Client(url).post("/auth/anonymous", {})
 
     def _start(self, name, settings=None):
-        is_entrance = name == "gateway" and "GATEWAY_URL" not in self.neighbours
+        is_entrance = name == "gateway" and "GATEWAY_URL" not in self.service_urls
         port = int(self.public_url.rpartition(":")[2]) if is_entrance else free_port()
         scheme = "https" if settings and "TLS_CERTIFICATE" in settings else "http"
         url = f"{scheme}://127.0.0.1:{port}"
         environment = {
             **self.secrets,
-            **self.neighbours,
+            **self.service_urls,
             "HOST": "127.0.0.1",
             "PORT": str(port),
             "PUBLIC_URL": self.public_url,
@@ -105,9 +105,9 @@ class Suite:
             "CONNECTIONS_PER_ADDRESS_MAX": "0",
             **(settings or {}),
         }
-        self.neighbours[f"{name.upper()}_URL"] = url
+        self.service_urls[f"{name.upper()}_URL"] = url
         program = self.stack.enter_context(Program(name, [self.bench.binaries / name], self.directory, environment))
-        ready_after = program.wait_until(lambda: web.answers(url, "/ready"))
+        ready_after = program.wait_until(lambda: web.responds(url, "/ready"))
         management = environment.get("MANAGEMENT_PORT")
         metrics_url = f"http://127.0.0.1:{management}" if management else url
         return Running(program, url, ready_after, metrics_url)

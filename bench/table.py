@@ -1,11 +1,11 @@
-"""What is printed: one row a comparison, ours beside a peer's from the same run."""
+"""The printed table: one row per figure, with a peer's figure from the same run."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure of ours, a peer's, and what design asks for."""
+    """Roost's figure, a peer's figure and the target."""
 
     work: str
     unit: str
@@ -21,7 +21,7 @@ class Row:
 
 
 def figure(value):
-    """Three digits that matter."""
+    """Returns the number with three significant digits."""
     if value is None:
         return ""
     if abs(value) >= 100:
@@ -31,7 +31,7 @@ def figure(value):
 
 def markdown(rows):
     lines = [
-        "| work | unit | ours | peer | theirs | ours ÷ theirs | to reach | reached |",
+        "| benchmark | unit | Roost | peer | peer's figure | ratio | target | met |",
         "| --- | --- | ---: | --- | ---: | ---: | --- | --- |",
     ]
     for row in rows:

@@ -1,4 +1,4 @@
-"""The few HTTP requests that set a scene up; load comes from wrk."""
+"""HTTP requests for setup and checks; wrk generates the load."""
 
 import http.client
 import json
@@ -10,11 +10,11 @@ from urllib.request import urlopen
 
 
 class Refused(RuntimeError):
-    """An answer that is no success."""
+    """A response with another status than 2xx."""
 
 
 class Client:
-    """One keep-alive connection that speaks JSON."""
+    """A JSON client with one keep-alive connection."""
 
     def __init__(self, url, token=None):
         self.host = urlsplit(url).netloc
@@ -27,17 +27,17 @@ class Client:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body)
         try:
-            answer = self._ask(method, path, body, headers)
+            response = self._send(method, path, body, headers)
         except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-            # Not used for as long as a service keeps one; the next is a new one.
+            # The service closed the idle connection. The retry opens a new one.
             self.connection.close()
-            answer = self._ask(method, path, body, headers)
-        text = answer.read()
-        if not 200 <= answer.status < 300:
-            raise Refused(f"{method} {path}: {answer.status} {text[:300]!r}")
+            response = self._send(method, path, body, headers)
+        text = response.read()
+        if not 200 <= response.status < 300:
+            raise Refused(f"{method} {path}: {response.status} {text[:300]!r}")
         return json.loads(text) if text else None
 
-    def _ask(self, method, path, body, headers):
+    def _send(self, method, path, body, headers):
         self.connection.request(method, path, body, headers)
         return self.connection.getresponse()
 
@@ -48,8 +48,8 @@ class Client:
         return self.request("POST", path, body)
 
 
-def answers(url, path="/"):
-    """Whether a GET of the path is answered with 200, whatever certificate is shown."""
+def responds(url, path="/"):
+    """Returns whether a GET of the path receives 200, with any TLS certificate."""
     where = urlsplit(url)
     if where.scheme == "https":
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -68,13 +68,13 @@ def answers(url, path="/"):
 
 
 def text(url, path):
-    """What a GET of the path is answered with."""
-    with urlopen(url + path, timeout=10) as answer:
-        return answer.read().decode()
+    """Returns the body of a GET of the path."""
+    with urlopen(url + path, timeout=10) as response:
+        return response.read().decode()
 
 
 def listens(port):
-    """Whether somebody takes connections there."""
+    """Returns whether a program accepts connections on the port."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
         return True
@@ -83,6 +83,6 @@ def listens(port):
 
 
 def in_parallel(work, items, workers=8):
-    """The results of `work(item)` in the items' order."""
+    """Returns the results of `work(item)` in the order of the items."""
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, items))

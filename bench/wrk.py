@@ -1,4 +1,4 @@
-"""wrk as the source of load: cheap enough not to be what is measured."""
+"""wrk as the load generator, cheap enough to affect the measurement little."""
 
 import json
 import os
@@ -11,9 +11,9 @@ LUA = Path(__file__).parent / "lua"
 
 
 def run(url, connections, seconds, headers=(), script="get.lua", settings=None):
-    """Loads the URL from one thread and fails if any answer was not 2xx or 3xx.
+    """Loads the URL from one thread. Fails unless every response is 2xx or 3xx.
 
-    `settings` reach the script as environment variables.
+    The script receives `settings` as environment variables.
     """
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "-s", str(LUA / script), url]
     for header in headers:

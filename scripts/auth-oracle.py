@@ -1,8 +1,10 @@
-"""Judges auth's access tokens by its key document, as services that others write do.
+"""Verifies auth's access tokens with its key document, as third-party services do.
 
-Reads one JSON object from its first argument and prints one:
-  {"token", "keys" (the key document), "issuer", "audience"}  ->  {"pyjwt", "joserfc"}: the claims, or null where it is refused
-Times are not looked at: the tests' clocks are their own.
+Reads a JSON object from the first argument and prints one:
+
+  {"token", "keys" (the key document), "issuer", "audience"}  ->  {"pyjwt", "joserfc"}: claims, or null when rejected
+
+Times are not checked, because the tests have their own clocks.
 """
 
 import json

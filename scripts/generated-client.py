@@ -1,8 +1,8 @@
-"""Generates a Python client from the document that a running suite serves, imports it whole and uses it.
+"""Generates a Python client from the OpenAPI document of a running suite, imports all of it and uses it.
 
     $(scripts/python-clients generated) scripts/generated-client.py [BASE_URL]
 
-Fails on a warning of the generator, on a module that does not import, and on a call that does not do what it should.
+Fails on a warning of the generator, an import error, or a call with an unexpected result.
 """
 
 import importlib
@@ -28,7 +28,7 @@ def generate(url, folder):
         document.write_bytes(response.read())
     command = [GENERATOR, "generate", "--path", document, "--output-path", Path(folder) / PACKAGE]
     command += ["--meta", "none", "--fail-on-warning"]
-    # The generator formats what it writes with ruff, which is beside it.
+    # The generator formats its output with ruff, which is in the same folder.
     path = f"{Path(GENERATOR).parent}{os.pathsep}{os.environ['PATH']}"
     result = subprocess.run(
         [str(word) for word in command],
@@ -38,7 +38,7 @@ def generate(url, folder):
         env={**os.environ, "PATH": path},
     )
     if result.returncode != 0 or "WARNING" in result.stdout + result.stderr:
-        sys.exit(f"the generator warns or fails:\n{result.stdout}{result.stderr}")
+        sys.exit(f"the generator warned or failed:\n{result.stdout}{result.stderr}")
 
 
 def import_all():
@@ -50,7 +50,7 @@ def import_all():
 
 
 def successful(response):
-    """The parsed body of a detailed response."""
+    """Returns the parsed body of a detailed response."""
     if response.status_code >= 300:
         sys.exit(f"{response.status_code}: {response.content.decode(errors='replace')}")
     return response.parsed
@@ -102,7 +102,7 @@ def main():
         sys.path.insert(0, folder)
         count = import_all()
         walk(url)
-    print(f"generated client: {count} modules import, and the walk passed")
+    print(f"generated client: imported {count} modules, and all calls succeeded")
 
 
 main()

@@ -1,8 +1,7 @@
-"""Makes files for the tests of Shared/Images, and judges what was made of them, by other people's programs.
+"""Creates files for the tests of Shared/Images, and inspects its output with third-party programs.
 
-make FOLDER   writes the samples, and blurhashes.json: pixels and what the package blurhash makes of them; once, since it
-              takes some seconds
-look FILE…    prints a JSON list: what Pillow and exiftool see in each file
+make FOLDER   writes the samples, and blurhashes.json with pixels and their blurhashes; once, because it takes seconds
+look FILE…    prints a JSON list with the properties of each file according to Pillow and exiftool
 """
 
 import hashlib
@@ -27,7 +26,7 @@ PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
 def scene(width, height, mode="RGB"):
-    """Four quarters of four colours over a fine pattern: which way up it is can be seen from its corners."""
+    """Returns four quarters of four colours over a fine pattern, whose corners show the orientation."""
     image = Image.effect_noise((width, height), 12).convert("L")
     image = Image.merge("RGB", [image, image, image])
     tint = Image.new("RGB", (width, height), (200, 30, 30))
@@ -39,7 +38,7 @@ def scene(width, height, mode="RGB"):
 
 
 def tagged(path):
-    """Everything that a telephone or an editor writes beside the picture."""
+    """Adds all metadata that a phone or an editor writes."""
     tags = ["-Make=Roostphone", "-Model=R1", "-GPSLatitude=47.3769", "-GPSLatitudeRef=N", "-GPSLongitude=8.5417"]
     tags += ["-GPSLongitudeRef=E", "-DateTimeOriginal=2026:05:04 03:02:01", "-SerialNumber=12345", "-Artist=Ana Secret"]
     tags += ["-XMP:Creator=Ana Secret", "-XMP:City=Zurich", "-Comment=Ana's secret comment"]
@@ -58,13 +57,13 @@ def jpegs(folder):
         scene(900, 600).save(folder / f"orientation-{orientation}.jpg", quality=90, exif=exif)
     picture.save(folder / "progressive.jpg", progressive=True, quality=90)
     Image.new("RGB", (8000, 6000), (90, 120, 60)).save(folder / "large.jpg")
-    # Decoded whole: three bytes a pixel.
+    # A progressive JPEG is decoded in memory, with three bytes per pixel.
     Image.new("RGB", (5000, 4000), (90, 120, 60)).save(folder / "heavy.jpg", progressive=True)
     scene(3000, 100).save(folder / "wide.jpg", quality=90)
     scene(40, 30).save(folder / "small.jpg", quality=90)
     scene(700, 500, "L").save(folder / "grey.jpg", quality=90)
     scene(700, 500, "CMYK").save(folder / "cmyk.jpg", quality=90)
-    # A short film behind the picture, and a second picture: as telephones make them.
+    # Phones append a short video or a second image to the picture.
     film = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + bytes(range(256)) * 200
     (folder / "film-behind.jpg").write_bytes((folder / "small.jpg").read_bytes() + film)
     (folder / "two.jpg").write_bytes((folder / "grey.jpg").read_bytes() + (folder / "small.jpg").read_bytes())
@@ -105,7 +104,7 @@ def others(folder):
     transparent.putalpha(128)
     transparent.save(folder / "alpha.webp", lossless=True)
     moving(folder, "moving.webp", 4, (300, 200), duration=120, loop=2)
-    # More than libvips keeps in memory by itself.
+    # More frames than libvips keeps in memory.
     film = [Image.new("RGB", (1000, 800), (number * 5, 90, 120)) for number in range(40)]
     film[0].save(folder / "long.webp", save_all=True, append_images=film[1:], duration=40, lossless=True, method=0)
     exif = Image.Exif()
@@ -171,7 +170,7 @@ def bombs(folder, write):
     frame = next(at for at in range(len(jpeg)) if jpeg[at : at + 2] == b"\xff\xc0")
     write("bomb.jpg", jpeg[: frame + 5] + struct.pack(">HH", 65_500, 65_500) + jpeg[frame + 9 :])
     scan = jpeg.index(b"\xff\xda")
-    # One component, the last bit of nothing: a walk through the image each.
+    # Each scan of one component adds no data but makes a decoder pass over the whole image.
     write("scans.jpg", jpeg[:scan] + (b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x00") * 100_000 + b"\xff\xd9")
     heic = bytearray((folder / "photo.heic").read_bytes())
     size = heic.index(b"ispe")
@@ -234,18 +233,18 @@ def digest(profile):
     return hashlib.sha256(profile).hexdigest() if profile else None
 
 
-def look(paths):
-    # Of palettes with transparency Pillow has an opinion, which is not the answer.
+def inspect(paths):
+    # Pillow warns about palettes with transparency.
     warnings.simplefilter("ignore")
-    told = subprocess.run(["exiftool", "-json", "-G1", "-a", *paths], capture_output=True, check=True).stdout
-    seen = []
-    for path, tags in zip(paths, json.loads(told), strict=True):
+    output = subprocess.run(["exiftool", "-json", "-G1", "-a", *paths], capture_output=True, check=True).stdout
+    inspections = []
+    for path, tags in zip(paths, json.loads(output), strict=True):
         with Image.open(path) as image:
             frames = [frame.copy() for frame in ImageSequence.Iterator(image)]
             first = frames[0].convert("RGB")
             width, height = first.size
             small = first.resize((8, 8), Image.Resampling.BOX)
-            seen.append(
+            inspections.append(
                 {
                     "format": image.format.lower(),
                     "width": width,
@@ -256,7 +255,7 @@ def look(paths):
                     "hasAlpha": frames[0].has_transparency_data,
                     "mode": image.mode,
                     "profile": digest(image.info.get("icc_profile")),
-                    # The mean colours of the four corners, left to right and down.
+                    # The mean colours of the four corners, in reading order.
                     "corners": [list(small.getpixel(at)) for at in [(1, 1), (6, 1), (1, 6), (6, 6)]],
                     "tags": sorted(tags),
                     "secrets": "Secret" in json.dumps(tags)
@@ -264,10 +263,10 @@ def look(paths):
                     or "Roost" in json.dumps(tags),
                 }
             )
-    print(json.dumps(seen))
+    print(json.dumps(inspections))
 
 
 if sys.argv[1] == "make":
     make(Path(sys.argv[2]))
 else:
-    look(sys.argv[2:])
+    inspect(sys.argv[2:])

@@ -1,4 +1,4 @@
-"""Python's own smtplib against the sandbox's mail server: what it takes, and what it must refuse.
+"""Tests the sandbox's mail server with Python's smtplib: accepted and rejected mails and commands.
 
 python3 scripts/mail-client.py HOST PORT USER PASSWORD AUTHORITY.pem
 """
@@ -47,11 +47,11 @@ def refused(code, action):
     except smtplib.SMTPRecipientsRefused as error:
         assert [answer[0] for answer in error.recipients.values()] == [code], error.recipients
     else:
-        raise AssertionError(f"taken, where {code} was expected")
+        raise AssertionError(f"accepted, but expected {code}")
 
 
 def raw(data, expected):
-    """What is said to bytes that smtplib would not send."""
+    """Sends bytes that smtplib would not send, and expects a reply."""
     with socket.create_connection((host, port), timeout=20) as connection:
         connection.sendall(data)
         answer = b""
@@ -65,7 +65,7 @@ def raw(data, expected):
 client = connect()
 client.sendmail("a@example.org", ["bo@example.net"], mail())
 client.sendmail("a@example.org", ["bo@example.net"], mail())
-for flaw in (
+for changes in (
     {"From": "other@example.org"},
     {"To": "cy@example.net"},
     {"Subject": None},
@@ -73,7 +73,7 @@ for flaw in (
     {"Message-ID": None},
     {"Date": "yesterday"},
 ):
-    refused(554, lambda flaw=flaw: client.sendmail("a@example.org", ["bo@example.net"], mail(**flaw)))
+    refused(554, lambda changes=changes: client.sendmail("a@example.org", ["bo@example.net"], mail(**changes)))
 refused(550, lambda: client.sendmail("a@example.org", ["nobody@example.net"], mail()))
 assert client.docmd("DATA")[0] == 503
 assert client.docmd("MAIL", "FROM:<a@example.org> SIZE=9999999")[0] == 552

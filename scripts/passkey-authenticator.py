@@ -1,9 +1,9 @@
-"""fido2's structures and cryptography's keys play an authenticator, for the tests of Shared/WebAuthn.
+"""An authenticator of fido2's structures and cryptography's keys, for the tests of Shared/WebAuthn.
 
     python scripts/passkey-authenticator.py ALGORITHM FORMAT RP_ID ORIGIN CHALLENGE
 
-ALGORITHM is COSE's number, FORMAT none or packed, CHALLENGE base64url. Prints what a browser's toJSON() gives for the
-credential that was made and for a sign-in with it.
+ALGORITHM is a COSE number, FORMAT is none or packed, and CHALLENGE is base64url. Prints the results of a browser's
+toJSON() for the new credential and for a sign-in with it.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ got = client(CollectedClientData.TYPE.GET)
 name = websafe_encode(credential.credential_id)
 
 
-def answer(**response):
+def response_json(**response):
     response = {name: websafe_encode(bytes(value)) for name, value in response.items()}
     return {
         "id": name,
@@ -64,10 +64,10 @@ def answer(**response):
 print(
     json.dumps(
         {
-            "registration": answer(
+            "registration": response_json(
                 clientDataJSON=created, attestationObject=AttestationObject.create(form, made, statement)
             ),
-            "authentication": answer(
+            "authentication": response_json(
                 clientDataJSON=got, authenticatorData=used, signature=sign(used + got.hash), userHandle=b"ada"
             ),
         }

@@ -1,9 +1,9 @@
-"""A real browser adds a passkey, signs in by it, and sets a new password by the link in a mail.
+"""Adds a passkey with a real browser, signs in with it, and sets a new password with the link in a mail.
 
     $(scripts/python-clients browser) scripts/passkey-browser.py http://localhost:8080 http://127.0.0.1:8090 [FOLDER]
 
-The first address is the gateway's, by the name that passkeys are made for; the second the sandbox's, where auth's mails go.
-Chromium (Debian's package chromium) plays the authenticator too, by its virtual one. Screenshots go to FOLDER.
+The first URL is the gateway, with the host name of the passkeys. The second is the sandbox, which receives auth's
+mails. The browser is Debian's package chromium with its virtual authenticator. Screenshots are written to FOLDER.
 """
 
 import base64
@@ -23,7 +23,7 @@ import websocket
 gateway, sandbox = sys.argv[1].rstrip("/"), sys.argv[2].rstrip("/")
 shots = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 
-# What an app's page would do; everything goes to where the page is from.
+# The script of an application's page, which sends all requests to its own origin.
 LIBRARY = """
 const call = async (path, body, token) => {
   const headers = {"Content-Type": "application/json"};
@@ -50,7 +50,7 @@ return call("/auth/login/passkey", {...seen.toJSON(), deviceId: "chromium"});
 
 
 class Browser:
-    """A page of Chromium, spoken to by its DevTools protocol."""
+    """A page of Chromium, controlled by the DevTools protocol."""
 
     def __init__(self, folder):
         program = shutil.which("chromium") or sys.exit("Install Debian's chromium")
@@ -74,12 +74,12 @@ class Browser:
             pages = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list"))
             return next((page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page"), None)
 
-        # It listens a moment before it has a page.
+        # Chromium opens the port shortly before it has a page.
         address = wait(page)
         self.socket = websocket.create_connection(address, suppress_origin=True, timeout=60)
         self.number = 0
 
-    def tell(self, method, **parameters):
+    def command(self, method, **parameters):
         self.number += 1
         self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
         while True:
@@ -90,8 +90,8 @@ class Browser:
                 return answer["result"]
 
     def run(self, script):
-        """Runs the body of an async function, and answers what it returns."""
-        result = self.tell(
+        """Runs the body of an async function, and returns its result."""
+        result = self.command(
             "Runtime.evaluate",
             expression=f"(async () => {{{script}}})()",
             awaitPromise=True,
@@ -103,12 +103,12 @@ class Browser:
         return result["result"].get("value")
 
     def open(self, url):
-        self.tell("Page.navigate", url=url)
+        self.command("Page.navigate", url=url)
         wait(lambda: self.run("return document.readyState === 'complete' && location.href !== 'about:blank'") or None)
 
     def shoot(self, name):
         if shots:
-            picture = self.tell("Page.captureScreenshot", format="png")["data"]
+            picture = self.command("Page.captureScreenshot", format="png")["data"]
             (shots / f"{name}.png").write_bytes(base64.b64decode(picture))
 
     def close(self):
@@ -117,11 +117,11 @@ class Browser:
         self.process.wait(20)
 
 
-def wait(look, seconds=60):
+def wait(poll, seconds=60):
     end = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError, IndexError, RuntimeError):
-            if (found := look()) is not None:
+            if (found := poll()) is not None:
                 return found
         if time.monotonic() > end:
             raise TimeoutError
@@ -134,13 +134,13 @@ def post(path, body):
 
 
 def link(address, number):
-    """The link in the mail of that number to an address."""
+    """Returns the link in an address's mail, by the mail's number."""
 
-    def look():
+    def poll():
         mails = json.load(urllib.request.urlopen(f"{sandbox}/sandbox/mails?to={address}"))["mails"]
         return mails[number - 1]["text"] if len(mails) >= number else None
 
-    return next(word for word in wait(look).split() if word.startswith("http"))
+    return next(word for word in wait(poll).split() if word.startswith("http"))
 
 
 name = f"ada-{uuid.uuid4().hex[:8]}"
@@ -151,9 +151,9 @@ setup = f"const username = {json.dumps(name)}, password = {json.dumps(password)}
 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
     browser = Browser(folder)
     try:
-        browser.tell("Page.enable")
-        browser.tell("WebAuthn.enable")
-        browser.tell(
+        browser.command("Page.enable")
+        browser.command("WebAuthn.enable")
+        browser.command(
             "WebAuthn.addVirtualAuthenticator",
             options={
                 "protocol": "ctap2",
@@ -165,17 +165,17 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             },
         )
 
-        # Any page of the gateway's: what counts is where it is from.
+        # Any page of the gateway works, because only its origin matters.
         browser.open(f"{gateway}/auth/email/verify")
         passkey = browser.run(LIBRARY + setup + ADD)
         assert passkey["name"] == "Chromium", passkey
         assert browser.run(LIBRARY + SIGN_IN)["userId"] == user
-        # The counter of an authenticator that counts has gone on.
+        # The second sign-in has a higher counter of the authenticator.
         assert browser.run(LIBRARY + SIGN_IN)["userId"] == user
 
         browser.open(link(address, 1))
         browser.shoot("verify")
-        assert browser.run("return location.hash") == "", "the token stays in the address bar"
+        assert browser.run("return location.hash") == "", "the token is still in the address bar"
         browser.run("document.querySelector('#verify button').click()")
         wait(lambda: browser.run("return document.querySelector('#done').textContent || null"))
 

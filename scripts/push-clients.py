@@ -1,8 +1,8 @@
-"""Pushes to a sandbox with clients that others have written, and looks at what it says that it got:
+"""Pushes to a sandbox with third-party clients, and checks the received notifications:
 
     python scripts/push-clients.py http://127.0.0.1:8090
 
-APNs by httpx and PyJWT, FCM by google-auth, Web Push by pywebpush.
+APNs uses httpx and PyJWT, FCM google-auth, and Web Push pywebpush.
 """
 
 import json
@@ -27,7 +27,7 @@ def apns(credentials):
     message = str(uuid.uuid4())
     with httpx.Client(http2=True, verify=trusted) as client:
         for host in (account["url"], account["sandboxUrl"]):
-            answer = client.post(
+            response = client.post(
                 f"{host}/3/device/{'ab' * 32}",
                 headers={
                     "authorization": f"bearer {token}",
@@ -39,8 +39,8 @@ def apns(credentials):
                 },
                 json={"aps": {"alert": {"title": "Live", "body": "ü and 🎹"}, "badge": 3, "sound": "chord.caf"}},
             )
-            assert answer.http_version == "HTTP/2", answer.http_version
-            assert (answer.status_code, answer.headers["apns-id"]) == (200, message), answer.text
+            assert response.http_version == "HTTP/2", response.http_version
+            assert (response.status_code, response.headers["apns-id"]) == (200, message), response.text
 
 
 def fcm(credentials):
@@ -50,21 +50,21 @@ def fcm(credentials):
     )
     account.refresh(google.auth.transport.requests.Request())
     assert account.valid
-    answer = requests.post(
+    response = requests.post(
         f"{credentials['fcm']['url']}/v1/projects/{account.project_id}/messages:send",
         headers={"authorization": f"Bearer {account.token}"},
         json={"message": {"token": "a:b_c-1", "notification": {"title": "Live"}, "data": {"id": "1", "url": "/x"}}},
         timeout=10,
     )
-    assert answer.status_code == 200, answer.text
-    assert answer.json()["name"].startswith(f"projects/{account.project_id}/messages/"), answer.text
+    assert response.status_code == 200, response.text
+    assert response.json()["name"].startswith(f"projects/{account.project_id}/messages/"), response.text
 
 
 def web_push(url, credentials):
     vapid = credentials["vapid"]
     made = requests.post(f"{url}/sandbox/subscriptions", json={"applicationServerKey": vapid["publicKey"]}, timeout=10)
     assert made.status_code == 201, made.text
-    answer = pywebpush.webpush(
+    response = pywebpush.webpush(
         made.json(),
         json.dumps({"id": "w-1", "title": "Live", "body": "ü and 🎹"}),
         vapid_private_key=vapid["privateKey"],
@@ -72,7 +72,7 @@ def web_push(url, credentials):
         ttl=60,
         headers={"urgency": "high", "topic": "broadcast"},
     )
-    assert answer.status_code == 201 and answer.headers["location"], answer.text
+    assert response.status_code == 201 and response.headers["location"], response.text
 
 
 def main():

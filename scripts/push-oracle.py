@@ -1,9 +1,11 @@
-"""Judges what Shared/PushProviders makes, by other people's libraries.
+"""Verifies the output of Shared/PushProviders with third-party libraries.
 
-Reads one JSON object from standard input and prints one:
-  {"token", "key" (PEM, public), "algorithm", "audience"?}  ->  {"header", "claims"}, of a token whose signature is good
-  {"body", "privateKey", "auth"} (base64url)                ->  {"text"}, of a Web Push body for that browser
-Exits with 1 and a line on standard error where it is not good.
+Reads a JSON object from standard input and prints one:
+
+  {"token", "key" (PEM, public), "algorithm", "audience"?}  ->  {"header", "claims"} of a token with a valid signature
+  {"body", "privateKey", "auth"} (base64url)                ->  {"text"} of a Web Push body for that browser
+
+Exits with 1 and a line on standard error when the input is invalid.
 """
 
 import base64
@@ -19,13 +21,13 @@ def decoded(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def judge_token(question):
+def verify_token(question):
     claims = jwt.decode(
         question["token"],
         question["key"],
         algorithms=[question["algorithm"]],
         audience=question.get("audience"),
-        # The tests' clocks are their own.
+        # The tests have their own clocks.
         options={"verify_exp": False, "verify_iat": False, "verify_aud": "audience" in question},
     )
     return {"header": jwt.get_unverified_header(question["token"]), "claims": claims}
@@ -43,4 +45,4 @@ def decrypt(question):
 
 
 question = json.load(sys.stdin)
-json.dump(judge_token(question) if "token" in question else decrypt(question), sys.stdout)
+json.dump(verify_token(question) if "token" in question else decrypt(question), sys.stdout)

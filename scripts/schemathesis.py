@@ -1,7 +1,7 @@
-"""Sends what docs/openapi.yaml allows, and what it does not, to a running suite, and judges every answer.
+"""Sends valid and invalid requests according to docs/openapi.yaml to a running suite, and checks every response.
 
-Fails on a 5xx, on a status, content type, header or body that the document does not describe, on a route that does its
-work without a credential, and on one that takes what the document forbids. Run it by `scripts/schemathesis`.
+Fails on a 5xx, on a status, content type, header or body that the document does not describe, on a route that works
+without a credential, and on a route that accepts an invalid request. Run it with `scripts/schemathesis`.
 """
 
 import argparse
@@ -20,18 +20,18 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs/openapi.yaml"
 PROGRAM = Path(sys.executable).parent / "schemathesis"
 PASSWORD = "correct horse battery staple"
 
-# These take the ground from under all that follows: their session, their membership, the token of the conversation.
-# They have a run of their own, each with an account of its own.
-PARTING = ["logout", "deleteAccount", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
+# These operations end the session, the membership or the conversation's token that later requests need. Each has a
+# separate run with a separate account.
+ENDING = ["logout", "deleteAccount", "endOtherSessions", "endSession", "leaveConversation", "renewConversationToken"]
 
-# These go on for as long as somebody listens.
+# These responses do not end.
 ENDLESS = ["streamPosts", "streamHomeFeed", "streamNetworkChanges"]
 
-# These ask a network that the request names, and none is at names that are made up.
-ASKING = ["linkNetwork", "startNetworkAuthorization"]
+# These operations call a network that the request names, and generated names do not exist.
+CALLING = ["linkNetwork", "startNetworkAuthorization"]
 
-# These speak tus, which refuses in its own ways (412, headers it does not know are none of its business); tus-journey.py
-# holds them to it.
+# These operations follow the tus protocol, which has other errors (412) and ignores unknown headers. tus-journey.py
+# tests them.
 TUS = [
     "createResumableUpload",
     "getTusOptions",
@@ -42,13 +42,14 @@ TUS = [
     "getTusUploadOptions",
 ]
 
-# What counts as having refused what the document forbids: a text that is too long is 413 here, a query 414, a header 431;
-# a challenge that is none is 401, as one that is wrong.
+# The statuses that count as a rejection of an invalid request. A text that is too long has 413, a query 414 and a
+# header 431.
+# A malformed challenge has 401, like a wrong one.
 REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "413", "414", "415", "422", "429", "431"]
 
 
 class Suite:
-    """Enough of a client to set a scene."""
+    """A client for the setup."""
 
     def __init__(self, url):
         self.url = url.rstrip("/")
@@ -66,14 +67,14 @@ class Suite:
             sys.exit(f"{method} {path}: {error.code} {error.read().decode(errors='replace')}")
 
     def account(self):
-        """A new account with a name, signed in."""
+        """Creates an account with a name, and signs in."""
         name = f"schemathesis-{secrets.token_hex(6)}"
         self.call("POST", "/auth/register", {"username": name, "password": PASSWORD, "fullName": "A Tester"})
         return {"username": name, **self.call("POST", "/auth/login", {"username": name, "password": PASSWORD})}
 
 
-class Scene:
-    """Somebody signed in on a device, with a favourite; a conversation of two, and a few messages in it."""
+class Fixture:
+    """A signed-in user with a device and a favourite, and a conversation of two members with a few messages."""
 
     def __init__(self, suite, jwt=None):
         self.me = {"jwt": jwt} if jwt else suite.account()
@@ -90,8 +91,8 @@ class Scene:
         self.sessions = [session["id"] for session in suite.call("GET", "/auth/sessions", jwt=jwt)["sessions"]]
 
     def configuration(self):
-        """schemathesis.toml: mostly ids that are there, so that tests get past the first 404."""
-        known = {
+        """Returns schemathesis.toml, which uses mostly existing ids, so that requests reach more than the first 404."""
+        values_by_name = {
             "tokens": [self.token],
             "users": [self.other["userId"]],
             "messages": self.messages,
@@ -100,7 +101,7 @@ class Scene:
             "broadcasters": ["pianist", "Pianist"],
         }
         lines = [f'[headers]\nAuthorization = "Bearer {self.me["jwt"]}"']
-        lines += [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in known.items()]
+        lines += [f"[dictionaries.{name}]\nvalues = {json.dumps(values)}" for name, values in values_by_name.items()]
         lines.append(f"[checks.negative_data_rejection]\nexpected-statuses = {json.dumps(REFUSALS)}")
         lines.append(f"[parameters]\n{_mostly('path.token', 'tokens')}\n{_mostly('path.userId', 'users')}")
         for operation, parameter, dictionary in (
@@ -114,7 +115,7 @@ class Scene:
                 f'[[operations]]\ninclude-operation-id = "{operation}"\n'
                 f"[operations.parameters]\n{_mostly(parameter, dictionary)}"
             )
-        for operation in ASKING:
+        for operation in CALLING:
             lines.append(
                 f'[[operations]]\ninclude-operation-id = "{operation}"\n'
                 f'[operations.checks.not_a_server_error]\nexpected-statuses = ["2xx", "4xx", 503]'
@@ -126,9 +127,9 @@ def _mostly(parameter, dictionary):
     return f'"{parameter}" = {{ dictionary = "{dictionary}", probability = 0.8 }}'
 
 
-def run(suite, scene, folder, arguments, phases, *selection):
+def run(suite, fixture, folder, arguments, phases, *selection):
     configuration = Path(folder) / "schemathesis.toml"
-    configuration.write_text(scene.configuration())
+    configuration.write_text(fixture.configuration())
     command = [
         PROGRAM, "--config-file", configuration, "run", DOCUMENT, "--url", suite.url,
         "--phases", phases, "--max-examples", arguments.examples, "--max-time", arguments.seconds,
@@ -142,20 +143,20 @@ def run(suite, scene, folder, arguments, phases, *selection):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("url", nargs="?", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"))
-    parser.add_argument("--seconds", type=int, default=45, help="for all but the parting routes (45)")
-    parser.add_argument("--examples", type=int, default=20, help="made-up requests a route (20)")
+    parser.add_argument("--seconds", type=int, default=45, help="the time limit of the main run (45)")
+    parser.add_argument("--examples", type=int, default=20, help="generated requests per route (20)")
     arguments = parser.parse_args()
     suite = Suite(arguments.url)
 
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        spared = PARTING + ENDLESS + TUS
-        spared = [word for operation in spared for word in ("--exclude-operation-id", operation)]
-        scene = Scene(suite, os.environ.get("JWT"))
-        failed = run(suite, scene, folder, arguments, "examples,coverage,fuzzing", *spared)
-        for operation in PARTING:
+        excluded = ENDING + ENDLESS + TUS
+        excluded = [word for operation in excluded for word in ("--exclude-operation-id", operation)]
+        fixture = Fixture(suite, os.environ.get("JWT"))
+        failed = run(suite, fixture, folder, arguments, "examples,coverage,fuzzing", *excluded)
+        for operation in ENDING:
             alone = ["--include-operation-id", operation]
-            failed |= run(suite, Scene(suite), folder, arguments, "examples,coverage", *alone)
+            failed |= run(suite, Fixture(suite), folder, arguments, "examples,coverage", *alone)
     print(f"schemathesis: {'FAILED' if failed else 'passed'} in {time.monotonic() - began:.0f} s")
     sys.exit(1 if failed else 0)
 

@@ -1,9 +1,9 @@
-"""aiosmtpd for the tests of Shared/SMTP: takes mails and says what it took, as a mail reader would show it.
+"""A mail server of aiosmtpd for the tests of Shared/SMTP, which prints the decoded mails.
 
     python scripts/smtp-server.py starttls|implicit|clear FOLDER
 
-FOLDER has certificate.pem and key.pem. Prints its port, then a line of JSON for each mail; ends with its standard input.
-Whoever signs in is ana with the password "open sesame"; over TLS nobody hands over a mail without it.
+FOLDER has certificate.pem and key.pem. Prints its port, then a line of JSON for each mail. Exits at the end of its
+input. The only login is ana with the password "open sesame". With TLS, a mail requires the login.
 """
 
 import asyncio
@@ -17,22 +17,22 @@ import warnings
 
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 
-# What it says of old ways of its own, and of AUTH where TLS is all around, is not about mails.
+# Hides warnings about deprecated functions of aiosmtpd and about AUTH in implicit TLS.
 warnings.simplefilter("ignore")
 logging.getLogger("mail.log").setLevel(logging.ERROR)
 
 
 def read(text):
-    """What a header says; Python leaves bytes beyond ASCII in it as it found them."""
+    """Returns the text of a header. Python keeps bytes beyond ASCII as surrogates."""
     return str(text).encode("utf-8", "surrogateescape").decode("utf-8")
 
 
 class Reader:
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address.startswith("nobody@"):
-            return "550 5.1.1 there is nobody of this name"
+            return "550 5.1.1 no mailbox has this name"
         if address.startswith("later@"):
-            return "451 4.7.1 come back later"
+            return "451 4.7.1 try again later"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
@@ -61,19 +61,19 @@ class Reader:
             ),
             flush=True,
         )
-        return "250 taken"
+        return "250 accepted"
 
 
-def judge(server, session, envelope, mechanism, data):
+def authenticate(server, session, envelope, mechanism, data):
     isRight = isinstance(data, LoginPassword) and (data.login, data.password) == (b"ana", b"open sesame")
-    # Not handled: the server itself says so.
+    # `handled=False` lets the server send the error reply.
     return AuthResult(success=isRight, handled=False)
 
 
 async def serve(mode, folder):
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(f"{folder}/certificate.pem", f"{folder}/key.pem")
-    options = {"enable_SMTPUTF8": True, "authenticator": judge}
+    options = {"enable_SMTPUTF8": True, "authenticator": authenticate}
     if mode == "starttls":
         options |= {"tls_context": context, "require_starttls": True, "auth_required": True}
     elif mode == "implicit":

@@ -1,11 +1,11 @@
-"""Talks to a sandbox's social networks with clients that others have written:
+"""Tests a sandbox's social networks with third-party clients:
 
     python scripts/social-clients.py http://127.0.0.1:8090 mastodon
 
-Mastodon by Mastodon.py, Bluesky by atproto, Reddit by praw, Twitter by tweepy (which needs the address of its TLS behind
-the network's name), Tumblr by pytumblr; Facebook, Instagram and Vine, which nobody has a client for that can be told
-another address, by requests. Each signs in as the network would have it, reads its home page by page, writes with a
-picture, answers, likes and deletes.
+The clients are Mastodon.py, atproto for Bluesky, praw for Reddit, tweepy for Twitter and pytumblr for Tumblr. tweepy
+needs the sandbox's TLS address as a third argument. Facebook, Instagram and Vine have no client with a configurable
+address, so they use requests. Each test signs in as on the network, reads the home feed page by page, posts with an
+image, replies, likes and deletes.
 """
 
 import sys
@@ -22,7 +22,7 @@ def post_control(url, path, body):
 
 
 def consent(url, who="ana"):
-    """Presses the button of a consent page; answers the fields of where it leads."""
+    """Approves a consent page, and returns the query fields of the redirect."""
     page = requests.get(url, timeout=10)
     assert page.status_code == 200 and "wants access to your account" in page.text, page.text
     answer = requests.get(f"{url}&as={who}", timeout=10, allow_redirects=False)
@@ -56,16 +56,16 @@ def mastodon(url):
     newer = api.timeline_home(min_id=ids[30], limit=5)
     assert [status.id for status in newer] == ids[25:30]
 
-    heard = []
-    told = threading.Event()
+    received = []
+    notified = threading.Event()
 
     class Listener(library.StreamListener):
         def on_update(self, status):
-            heard.append(("update", status.content))
+            received.append(("update", status.content))
 
         def on_notification(self, notification):
-            heard.append(("notification", notification.type))
-            told.set()
+            received.append(("notification", notification.type))
+            notified.set()
 
     stream = api.stream_user(Listener(), run_async=True, reconnect_async=False)
     medium = api.media_post(picture(url), mime_type="image/png", description="A picture")
@@ -73,8 +73,8 @@ def mastodon(url):
     assert api.status_post("Hello @bo", media_ids=[medium], idempotency_key="k1").id == status.id
     assert status.media_attachments[0].description == "A picture"
     post_control(url, "networks/mastodon/posts", {"author": "bo", "text": "@ana hello", "inReplyTo": str(status.id)})
-    assert told.wait(10), heard
-    assert ("notification", "mention") in heard and ("update", "<p>Hello @bo</p>") in heard, heard
+    assert notified.wait(10), received
+    assert ("notification", "mention") in received and ("update", "<p>Hello @bo</p>") in received, received
     stream.close()
     mastodon_socket(url, api.access_token)
 
@@ -82,38 +82,38 @@ def mastodon(url):
     assert api.status_context(status.id).descendants[0].account.username == "bo"
     boost = api.status_reblog(ids[4])
     assert boost.reblog.id in (ids[4], everything[4].reblog.id if everything[4].reblog else None)
-    talks = api.conversations()
-    assert len(talks) == 4 and talks[0].last_status.visibility == "direct", talks
-    said = api.status_post(
-        "@" + talks[0].accounts[0].acct + " yes", in_reply_to_id=talks[0].last_status.id, visibility="direct"
+    threads = api.conversations()
+    assert len(threads) == 4 and threads[0].last_status.visibility == "direct", threads
+    sent_message = api.status_post(
+        "@" + threads[0].accounts[0].acct + " yes", in_reply_to_id=threads[0].last_status.id, visibility="direct"
     )
-    thread = api.status_context(said.id).ancestors
-    assert thread[-1].id == talks[0].last_status.id
+    thread = api.status_context(sent_message.id).ancestors
+    assert thread[-1].id == threads[0].last_status.id
     notices = api.notifications(limit=80)
     assert {notice.type for notice in notices} >= {"mention", "favourite"}, notices
     api.status_delete(status.id)
     try:
         api.status(status.id)
-        raise AssertionError("it is gone")
+        raise AssertionError("a deleted status must not be found")
     except library.MastodonNotFoundError:
         pass
     try:
         api.status_post("x" * 501)
-        raise AssertionError("it is too long")
+        raise AssertionError("a long text must be rejected")
     except library.MastodonAPIError:
         pass
     post_control(url, "script", {"service": "mastodon", "token": "ana", "status": 429, "times": 1, "retryAfter": 1})
-    assert api.timeline_home(limit=1)[0].id, "waits for the reset by itself"
+    assert api.timeline_home(limit=1)[0].id, "the client waits for the reset"
     api.revoke_access_token()
     try:
         library.Mastodon(access_token=api.access_token or "gone", api_base_url=base).timeline_home()
-        raise AssertionError("the token is gone")
+        raise AssertionError("a revoked token must be rejected")
     except library.MastodonUnauthorizedError:
         pass
 
 
 def mastodon_socket(url, token):
-    """The same over a WebSocket, with a stream that is subscribed to later."""
+    """Tests streaming over a WebSocket, with a stream that is subscribed to later."""
     import json
 
     from websockets.sync.client import connect
@@ -142,7 +142,7 @@ def bluesky(url):
     client = Client(f"{url}/bluesky")
     try:
         Client(f"{url}/bluesky").login("ana.sandbox.test", "wrong")
-        raise AssertionError("a wrong password signs nobody in")
+        raise AssertionError("a wrong password must be rejected")
     except UnauthorizedError:
         pass
     me = client.login("ana.sandbox.test", "ana-app-pass-word")
@@ -172,28 +172,28 @@ def bluesky(url):
     assert {notice.reason for notice in notices.notifications} >= {"like", "reply"}, notices
 
     chat = client.with_bsky_chat_proxy().chat.bsky.convo
-    talks = chat.list_convos().convos
-    assert len(talks) == 4, talks
-    said = chat.send_message(
+    threads = chat.list_convos().convos
+    assert len(threads) == 4, threads
+    sent_message = chat.send_message(
         models.ChatBskyConvoSendMessage.Data(
-            convo_id=talks[0].id, message=models.ChatBskyConvoDefs.MessageInput(text="Yes")
+            convo_id=threads[0].id, message=models.ChatBskyConvoDefs.MessageInput(text="Yes")
         )
     )
-    newest = chat.get_messages(models.ChatBskyConvoGetMessages.Params(convo_id=talks[0].id, limit=3))
-    assert newest.messages[0].id == said.id and newest.cursor
+    newest = chat.get_messages(models.ChatBskyConvoGetMessages.Params(convo_id=threads[0].id, limit=3))
+    assert newest.messages[0].id == sent_message.id and newest.cursor
     only = Client(f"{url}/bluesky")
     only.login("ana.sandbox.test", "ana-app-pass-only")
     try:
         only.with_bsky_chat_proxy().chat.bsky.convo.list_convos()
-        raise AssertionError("this password may not read messages")
+        raise AssertionError("this app password must not read messages")
     except BadRequestError:
         pass
 
-    # After two hours the client renews its session by itself.
+    # After two hours the session is expired, and the client refreshes it.
     post_control(url, "clock", {"advance": 7_201})
     try:
         client.get_timeline(limit=1)
-        raise AssertionError("the session has ended")
+        raise AssertionError("an expired session must be rejected")
     except BadRequestError as error:
         assert error.response.content.error == "ExpiredToken", error
     client._refresh_and_set_session()
@@ -202,7 +202,7 @@ def bluesky(url):
     assert client.delete_post(sent.uri)
     try:
         client.send_post("x" * 301)
-        raise AssertionError("it is too long")
+        raise AssertionError("a long text must be rejected")
     except BadRequestError:
         pass
 
@@ -212,7 +212,7 @@ def reddit(url):
     import prawcore
 
     class Requestor(prawcore.Requestor):
-        """praw puts its paths behind the host alone, and this Reddit is below a path."""
+        """praw appends its paths to the host, but this Reddit is below a path."""
 
         def request(self, method, url, *arguments, **more):
             below = url.removeprefix(url_root)
@@ -251,14 +251,14 @@ def reddit(url):
     submitted.upvote()
     reply = submitted.reply("An answer")
     assert reply.body == "An answer"
-    talks = list(api.inbox.messages(limit=10))
-    assert len(talks) == 4 and len(talks[0].replies) > 0
-    answer = talks[0].reply("Yes")
+    threads = list(api.inbox.messages(limit=10))
+    assert len(threads) == 4 and len(threads[0].replies) > 0
+    answer = threads[0].reply("Yes")
     assert answer.author.name == "ana"
     assert list(api.inbox.unread(limit=5))
     try:
         api.subreddit("nowhere").submit("A title", selftext="Some text")
-        raise AssertionError("there is no such subreddit")
+        raise AssertionError("an unknown subreddit must be rejected")
     except praw.exceptions.RedditAPIException as error:
         assert error.items[0].error_type == "SUBREDDIT_NOEXIST"
     limits = api.auth.limits
@@ -270,7 +270,7 @@ def reddit(url):
     )
     try:
         next(limited.inbox.messages(limit=1))
-        raise AssertionError("that was not asked for")
+        raise AssertionError("a missing scope must be rejected")
     except (prawcore.InsufficientScope, prawcore.Forbidden):
         pass
     broadcasts = requests.get(f"{url}/rpan/broadcasts", timeout=10).json()
@@ -280,14 +280,14 @@ def reddit(url):
 def twitter(url):
     import tweepy
 
-    # tweepy knows no http: the sandbox's other port speaks TLS. REQUESTS_CA_BUNDLE says whom to trust.
+    # tweepy supports only https, so it uses the sandbox's TLS port. REQUESTS_CA_BUNDLE has the trusted authority.
     host = sys.argv[3] + "/twitter"
     auth = tweepy.OAuth1UserHandler(
         "roost-twitter", "roost-twitter-secret", "sandbox-twitter-ana", "sandbox-twitter-ana-secret"
     )
     api = tweepy.API(auth, host=host, upload_host=host)
     assert api.verify_credentials().screen_name == "ana"
-    # The limit of 1.1: fifteen pages in a quarter of an hour.
+    # API 1.1 allows fifteen pages per 15 minutes.
     seen = [tweet.id for tweet in tweepy.Cursor(api.home_timeline, count=100, tweet_mode="extended").items()]
     assert len(seen) == len(set(seen)) > 200 and seen == sorted(seen, reverse=True), len(seen)
     import io
@@ -300,22 +300,22 @@ def twitter(url):
     assert api.create_favorite(seen[1]).favorited
     try:
         api.create_favorite(seen[1])
-        raise AssertionError("it is one already")
+        raise AssertionError("a second like must be rejected")
     except tweepy.Forbidden as error:
         assert error.api_codes == [139]
     try:
         api.update_status("@ana more", in_reply_to_status_id=tweet.id)
-        raise AssertionError("it was said already")
+        raise AssertionError("a duplicate must be rejected")
     except tweepy.Forbidden as error:
         assert error.api_codes == [187]
     assert api.mentions_timeline(count=5)
-    said = api.send_direct_message(api.get_user(screen_name="eli").id, "Yes")
-    assert api.get_direct_messages(count=5)[0].id == said.id
+    sent_message = api.send_direct_message(api.get_user(screen_name="eli").id, "Yes")
+    assert api.get_direct_messages(count=5)[0].id == sent_message.id
     assert api.destroy_status(tweet.id).id == tweet.id
     bad = tweepy.OAuth1UserHandler("roost-twitter", "roost-twitter-secret", "sandbox-twitter-ana", "wrong")
     try:
         tweepy.API(bad, host=host).home_timeline()
-        raise AssertionError("the signature is wrong")
+        raise AssertionError("a wrong signature must be rejected")
     except tweepy.Unauthorized as error:
         assert error.api_codes == [32]
 
@@ -348,7 +348,7 @@ def tumblr(url):
 
 
 class Receiver:
-    """Takes webhooks, answers their challenges, and keeps what came."""
+    """A receiver of webhooks, which responds to challenges and stores the events."""
 
     def __init__(self, answer):
         import http.server
@@ -424,7 +424,8 @@ def twitter_webhooks(url):
     subscriptions = f"{url}/twitter/2/account_activity/webhooks/{hook}/subscriptions/all"
     assert requests.post(subscriptions, headers=app, timeout=20).status_code == 403
     assert requests.post(subscriptions, headers=own, timeout=20).json() == {"data": {"subscribed": True}}
-    # Twice each, and the last first, when they are let go; another network's plan changes nothing.
+    # Each delivery is sent twice and in reverse order once the queue is released. The plan of another network has no
+    # effect.
     post_control(url, "networks/facebook/webhooks", {"times": 3})
     post_control(url, "networks/twitter/webhooks", {"times": 2, "held": True, "reversed": True})
     post_control(url, "networks/twitter/posts", {"author": "eli", "text": "@ana one"})
@@ -459,8 +460,8 @@ def meta_webhooks(url, network):
     assert subscribe(Receiver(lambda query: "no"), token).status_code == 400
     good = Receiver(lambda query: query["hub.challenge"] if query["hub.verify_token"] == "ours" else "no")
     assert subscribe(good, token).json() == {"success": True}
-    # Nobody is told of what happens on a page that has not let the app be told.
-    post_control(url, f"networks/{network}/messages", {"from": "fay", "to": "ana", "text": "unheard"})
+    # The app receives no events of a Page that has not subscribed it.
+    post_control(url, f"networks/{network}/messages", {"from": "fay", "to": "ana", "text": "not subscribed"})
     own, place = f"sandbox-{network}-ana", f"{url}/{network}/v24.0/me/subscribed_apps"
     if network == "facebook":
         refused = requests.post(place, params={"access_token": own, "subscribed_fields": "messages"}, timeout=10)
@@ -482,7 +483,7 @@ def get(url, token, **headers):
 
 
 def follow(url, token):
-    """Reads a list of Meta's to its end by the addresses that it gives."""
+    """Reads all pages of a list of Meta by its `next` addresses."""
     found = []
     while url:
         page = get(url, token)
@@ -506,9 +507,11 @@ def facebook(url):
     assert len(own) > 20 and {post["from"]["id"] for post in own} == {page["id"]}
     wrong = requests.get(f"{base}/v24.0/me?access_token={token}&appsecret_proof=00", timeout=10)
     assert wrong.status_code == 400 and wrong.json()["error"]["code"] == 100
-    talks = get(f"{base}/v24.0/{page['id']}/conversations?fields=id,participants,snippet", page["access_token"])["data"]
-    assert len(talks) == 4
-    messages = follow(f"{base}/v24.0/{talks[-1]['id']}/messages?limit=2", page["access_token"])
+    threads = get(f"{base}/v24.0/{page['id']}/conversations?fields=id,participants,snippet", page["access_token"])[
+        "data"
+    ]
+    assert len(threads) == 4
+    messages = follow(f"{base}/v24.0/{threads[-1]['id']}/messages?limit=2", page["access_token"])
     assert 5 <= len(messages) <= 20
     made = requests.post(
         f"{base}/v24.0/{page['id']}/photos",
@@ -553,7 +556,7 @@ def instagram(url):
         if state != "IN_PROGRESS":
             break
         time.sleep(0.02)
-    assert state == "ERROR", "a PNG is none"
+    assert state == "ERROR", "Instagram rejects a PNG"
     refused = requests.post(
         f"{base}/v24.0/{me['user_id']}/media_publish",
         data={"creation_id": made["id"], "access_token": token},
@@ -573,28 +576,28 @@ def vine(url):
     me = requests.post(f"{base}/users/authenticate", data=form, timeout=10).json()["data"]
     session = {"vine-session-id": me["key"]}
 
-    def ask(path, method="get", **more):
+    def send(path, method="get", **more):
         return requests.request(method, base + path, headers={**session, **more.pop("headers", {})}, timeout=10, **more)
 
     seen, page, anchor = [], 1, None
     while page:
-        data = ask(f"/timelines/graph?size=50&page={page}" + (f"&anchor={anchor}" if anchor else "")).json()["data"]
+        data = send(f"/timelines/graph?size=50&page={page}" + (f"&anchor={anchor}" if anchor else "")).json()["data"]
         if page == 1:
-            # What comes meanwhile does not shift the pages.
+            # A new post must not shift the pages.
             post_control(url, "networks/vine/posts", {"author": "eli", "text": "meanwhile", "video": True})
         seen += [post["postId"] for post in data["records"]]
         page, anchor = data["nextPage"], data["anchorStr"]
     assert len(seen) == len(set(seen)) > 200, len(seen)
-    stored = ask("/upload/videos/a.mp4", "put", data=b"\0\0\0\x18ftypmp42", headers={"content-type": "video/mp4"})
+    stored = send("/upload/videos/a.mp4", "put", data=b"\0\0\0\x18ftypmp42", headers={"content-type": "video/mp4"})
     key = stored.headers["X-Upload-Key"]
-    made = ask("/posts", "post", json={"videoUrl": key, "thumbnailUrl": key, "description": "A video", "entities": []})
-    post = ask(f"/timelines/posts/{made.json()['data']['postId']}").json()["data"]["records"][0]
+    made = send("/posts", "post", json={"videoUrl": key, "thumbnailUrl": key, "description": "A video", "entities": []})
+    post = send(f"/timelines/posts/{made.json()['data']['postId']}").json()["data"]["records"][0]
     assert post["description"] == "A video" and post["username"] == "Ana Albers", post
-    assert ask(f"/posts/{seen[0]}/likes", "post").json()["data"]["likeId"]
-    assert ask(f"/users/{me['userId']}/notifications").json()["data"]["records"]
-    assert ask("/timelines/posts/1").json()["code"] == 900
-    assert ask("/users/authenticate", "delete").json()["success"]
-    assert ask("/timelines/graph").status_code == 401
+    assert send(f"/posts/{seen[0]}/likes", "post").json()["data"]["likeId"]
+    assert send(f"/users/{me['userId']}/notifications").json()["data"]["records"]
+    assert send("/timelines/posts/1").json()["code"] == 900
+    assert send("/users/authenticate", "delete").json()["success"]
+    assert send("/timelines/graph").status_code == 401
 
 
 NETWORKS = {

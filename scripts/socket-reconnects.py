@@ -1,9 +1,10 @@
-"""Bare WebSockets, signed in, that come back when they are dropped:
+"""Plain WebSockets that sign in and reconnect when they are disconnected:
 
     python scripts/socket-reconnects.py http://127.0.0.1:8080 COUNT JWT
 
-Prints `ready` when all are there, and `back` when all were dropped and are there again, then how many seconds that took
-and how often one had to try. Too many for python-socketio on one core, so they say no more than they must.
+Prints `ready` when all are connected, and `back` when all were disconnected and have reconnected. Then prints the
+seconds and the number of failed attempts. One core cannot run as many python-socketio clients, so these send only the
+minimum.
 """
 
 import asyncio
@@ -20,8 +21,8 @@ HANDSHAKE = (
     b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 )
-# A client's own patience, in seconds, and how long it waits before the next try, as Socket.IO's clients do.
-PATIENCE = 20
+# A client's timeout and its pause before the next attempt in seconds, as in Socket.IO's clients.
+TIMEOUT = 20
 PAUSE = 0.5, 1.5
 
 
@@ -43,7 +44,7 @@ def frame(text):
     return b"\x81" + size + bytes(4) + data
 
 
-async def arrive(address, jwt):
+async def connect(address, jwt):
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     try:
         writer.write(HANDSHAKE + frame("40" + json.dumps({"token": jwt})))
@@ -59,23 +60,23 @@ async def arrive(address, jwt):
         raise
 
 
-class Crowd:
+class Clients:
     def __init__(self, url, count, jwt):
         self.address, self.count, self.jwt = urllib.parse.urlsplit(url), count, jwt
-        self.arrivals = asyncio.Queue()
+        self.connections = asyncio.Queue()
         self.drops = asyncio.Queue()
         self.failures = Counter()
 
-    async def one(self):
+    async def run_client(self):
         while True:
             try:
-                async with asyncio.timeout(PATIENCE):
-                    reader, writer = await arrive(self.address, self.jwt)
+                async with asyncio.timeout(TIMEOUT):
+                    reader, writer = await connect(self.address, self.jwt)
             except (OSError, EOFError, TimeoutError, Refused) as error:
                 self.failures[f"{type(error).__name__} {error}"] += 1
                 await asyncio.sleep(random.uniform(*PAUSE))
                 continue
-            self.arrivals.put_nowait(True)
+            self.connections.put_nowait(True)
             try:
                 while True:
                     if await read(reader) == b"2":
@@ -88,22 +89,24 @@ class Crowd:
     async def run(self):
         tasks = []
         for number in range(self.count):
-            tasks.append(asyncio.create_task(self.one()))
-            # The first time they come as people do, the second time all at once.
+            tasks.append(asyncio.create_task(self.run_client()))
+            # The first connections are spread over time. The reconnections are simultaneous.
             if number % 50 == 49:
                 await asyncio.sleep(0.05)
         for _ in tasks:
-            await self.arrivals.get()
+            await self.connections.get()
         print("ready", flush=True)
         self.failures.clear()
         dropped = [await self.drops.get() for _ in tasks]
         for _ in tasks:
-            await self.arrivals.get()
+            await self.connections.get()
         print("back", flush=True)
-        print(f"{self.count} back in {time.monotonic() - min(dropped):.1f} s, failed tries: {dict(self.failures)}")
+        print(
+            f"{self.count} reconnected in {time.monotonic() - min(dropped):.1f} s, failed attempts: {dict(self.failures)}"
+        )
         for task in tasks:
             task.cancel()
 
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-asyncio.run(Crowd(sys.argv[1], int(sys.argv[2]), sys.argv[3]).run())
+asyncio.run(Clients(sys.argv[1], int(sys.argv[2]), sys.argv[3]).run())

@@ -1,9 +1,9 @@
-"""Sockets that stop reading while much is said, beside members that read, by python-socketio 5:
+"""Sockets that stop reading while many messages are sent, beside members that read, with python-socketio 5:
 
-    python scripts/socket-slow-readers.py http://127.0.0.1:8080 CHAT BYTES STALLED JWT-OF-SPEAKER JWT-OF-LISTENER
+    python scripts/socket-slow-readers.py http://127.0.0.1:8080 CHAT BYTES STALLED JWT-OF-SENDER JWT-OF-READER
 
-Prints `ready` once they have stopped, and says so many bytes when it reads a line; prints `said`, and at the next line looks
-what became of all. Says what is not as it must be, and ends with 1.
+Prints `ready` when the sockets have stopped reading. After an input line, sends BYTES bytes and prints `said`. After
+another line, checks all members and sockets, prints the differences, and exits with 1 if there are any.
 """
 
 import json
@@ -17,14 +17,14 @@ import urllib.parse
 from socket_member import WAIT, Member
 
 TEXT = 65_000
-# They read all that they missed, which is a lot.
+# Only a few reconnect, because each reads all missed messages.
 RETURNING = 3
-# In seconds: websocket-client looks through what it reads byte by byte, in Python.
+# In seconds. websocket-client examines each received byte in Python.
 WAIT_FOR_A_MEGABYTE = 2
 
 
 class Stalled:
-    """A bare WebSocket with little room in the kernel, which reads until it is signed in and then no more."""
+    """A plain WebSocket with a small receive buffer, which stops reading after the sign-in."""
 
     def __init__(self, url, jwt):
         address = urllib.parse.urlsplit(url)
@@ -33,7 +33,7 @@ class Stalled:
         self.socket.settimeout(WAIT)
         self.socket.connect((address.hostname, address.port))
         self.input = self.socket.makefile("rb")
-        self.heard = []
+        self.received = []
         self.change = 0
         self.socket.sendall(
             b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\n"
@@ -51,7 +51,7 @@ class Stalled:
         self.socket.sendall(b"\x81" + size + bytes(4) + data)
 
     def read(self):
-        """A packet; `EOFError` at the end."""
+        """Returns a packet. Raises `EOFError` at the end."""
         head = self._exactly(2)
         size = head[1]
         if size == 126:
@@ -68,13 +68,13 @@ class Stalled:
         return data
 
     def drain(self):
-        """Reads what is left; true: it was cut off."""
+        """Reads the remaining packets, and returns whether the server disconnected the socket."""
         try:
             while True:
                 packet = self.read()
                 if packet.startswith('42["message",'):
                     message = json.loads(packet[2:])[1]
-                    self.heard.append(message["seq"])
+                    self.received.append(message["seq"])
                     self.change = message["change"]
         except TimeoutError:
             return False
@@ -82,21 +82,21 @@ class Stalled:
             return True
 
 
-def say(speaker, total):
+def send_bytes(sender, total):
     left = list(range(total // TEXT))
 
-    def talk():
+    def send_messages():
         while True:
             try:
                 number = left.pop()
             except IndexError:
                 return
             try:
-                speaker.say(f"{number} ".ljust(TEXT, "x"), f"message {number}")
+                sender.send(f"{number} ".ljust(TEXT, "x"), f"message {number}")
             except Exception as error:
-                speaker.failures.append(f"message {number}: {error!r}")
+                sender.failures.append(f"message {number}: {error!r}")
 
-    threads = [threading.Thread(target=talk) for _ in range(4)]
+    threads = [threading.Thread(target=send_messages) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -114,39 +114,39 @@ def of_member(name, member, record):
 def of_stalled(url, chat, jwt, stalled, total):
     for number, one in enumerate(stalled):
         if not one.drain():
-            yield f"stalled {number} was not cut off"
-        if one.heard != list(range(1, len(one.heard) + 1)) or len(one.heard) == total:
-            yield f"stalled {number} heard {len(one.heard)} of {total}, or with gaps"
+            yield f"stalled {number} was not disconnected"
+        if one.received != list(range(1, len(one.received) + 1)) or len(one.received) == total:
+            yield f"stalled {number} received {len(one.received)} of {total}, or with gaps"
     for number, one in enumerate(stalled[:RETURNING]):
         back = Member(url, chat, jwt, by="event", last=one.change)
-        back.here(WAIT + WAIT_FOR_A_MEGABYTE * total * TEXT / 1e6)
-        known = set(one.heard) | {seq for seq, _, _ in back.told.values()}
-        if known != set(range(1, total + 1)):
-            yield f"stalled {number} came back and knows {len(known)} of {total}"
-        yield from (f"stalled {number} came back and {failure}" for failure in back.failures)
+        back.wait_for_connection(WAIT + WAIT_FOR_A_MEGABYTE * total * TEXT / 1e6)
+        seqs = set(one.received) | {seq for seq, _, _ in back.received.values()}
+        if seqs != set(range(1, total + 1)):
+            yield f"stalled {number} reconnected and has {len(seqs)} of {total}"
+        yield from (f"stalled {number} reconnected and {failure}" for failure in back.failures)
 
 
 def main():
-    url, chat, total, count, speaker_jwt, listener_jwt = sys.argv[1:]
+    url, chat, total, count, sender_jwt, reader_jwt = sys.argv[1:]
     chat = int(chat)
-    speaker = Member(url, chat, speaker_jwt)
-    listeners = [Member(url, chat, listener_jwt), Member(url, chat, listener_jwt, "polling")]
-    for member in (speaker, *listeners):
-        member.here()
-    stalled = [Stalled(url, listener_jwt) for _ in range(int(count))]
+    sender = Member(url, chat, sender_jwt)
+    readers = [Member(url, chat, reader_jwt), Member(url, chat, reader_jwt, "polling")]
+    for member in (sender, *readers):
+        member.wait_for_connection()
+    stalled = [Stalled(url, reader_jwt) for _ in range(int(count))]
     print("ready", flush=True)
     sys.stdin.readline()
-    say(speaker, int(total))
+    send_bytes(sender, int(total))
     print("said", flush=True)
     sys.stdin.readline()
-    record = {message["id"]: message for message in speaker.record()}
+    record = {message["id"]: message for message in sender.record()}
     found = []
-    for name, member in (("speaker", speaker), ("listener", listeners[0]), ("polling listener", listeners[1])):
+    for name, member in (("sender", sender), ("reader", readers[0]), ("polling reader", readers[1])):
         found += of_member(name, member, record)
-    found += of_stalled(url, chat, listener_jwt, stalled, len(record))
-    print(f"heard before they were cut off: {sorted(len(one.heard) for one in stalled)} of {len(record)}")
-    print("\n".join(found[:20]) if found else "the same", flush=True)
-    # The members' threads would wait for ever.
+    found += of_stalled(url, chat, reader_jwt, stalled, len(record))
+    print(f"received before the disconnection: {sorted(len(one.received) for one in stalled)} of {len(record)}")
+    print("\n".join(found[:20]) if found else "no differences", flush=True)
+    # The members' threads never end.
     os._exit(1 if found else 0)
 
 

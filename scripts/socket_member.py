@@ -1,4 +1,4 @@
-"""A member of a chat by python-socketio 5 who comes back whenever the connection ends, and keeps what was told."""
+"""A member of a chat with python-socketio 5, who reconnects whenever the connection ends and stores all messages."""
 
 import queue
 import threading
@@ -8,19 +8,19 @@ import engineio
 import socketio
 
 WAIT = 60
-# In which a connection that is open must be answered; who was open at an instance that died tries again.
+# The timeout of a connection attempt in seconds. An attempt at an instance that crashed is repeated.
 CONNECT_WAIT = 5
 
 
 class OrderedEngine(engineio.Client):
-    """Hands packets on one after another; python-engineio gives each a thread, which may overtake another."""
+    """Handles packets in order. python-engineio starts a thread per packet, and threads may overtake each other."""
 
     def _trigger_event(self, event, *args, run_async=False, **kwargs):
         return super()._trigger_event(event, *args, run_async=False, **kwargs)
 
 
 class OrderedClient(socketio.Client):
-    """Says when it has ended, even where that is before `connect` has returned; no handler hears of it then."""
+    """Reports its end even before `connect` has returned, when python-socketio calls no handler."""
 
     def __init__(self, ended):
         self.ended = ended
@@ -35,7 +35,7 @@ class OrderedClient(socketio.Client):
 
 
 class Connection:
-    """One connection of a member, from its sign-in to its end."""
+    """One connection of a member, from the sign-in to the end."""
 
     def __init__(self, member):
         self.member = member
@@ -44,8 +44,8 @@ class Connection:
         self.waiting = set()
         self.held = None
         self.sio = OrderedClient(self._end)
-        self.sio.on("message", self._heard)
-        self.sio.on("messages/sync", self._missed)
+        self.sio.on("message", self._receive)
+        self.sio.on("messages/sync", self._receive_missed)
         self.sio.on("disconnect", lambda *_: self._end())
         try:
             self._open()
@@ -57,63 +57,63 @@ class Connection:
         member = self.member
         auth = {"token": member.jwt, "last": {str(member.chat): member.last}}
         if member.by == "event":
-            # What is told while one reads what was missed is newer than that.
+            # Messages that arrive while the client reads missed messages are newer, so they are held back.
             self.held, auth = [], None
         self.sio.connect(member.url, transports=[member.transport], auth=auth, wait_timeout=CONNECT_WAIT)
         if member.by != "event":
             return
-        self.ask("authenticate", authToken=member.jwt)
-        known, more = member.last, True
+        self.request("authenticate", authToken=member.jwt)
+        after, more = member.last, True
         while more:
-            page = self.ask("messages/sync", chatId=member.chat, after=known)
-            known, more = page["change"], page["more"]
-            member.take(page["messages"])
+            page = self.request("messages/sync", chatId=member.chat, after=after)
+            after, more = page["change"], page["more"]
+            member.store(page["messages"])
         with self.lock:
-            member.take(self.held)
+            member.store(self.held)
             self.held = None
 
-    def _heard(self, message):
+    def _receive(self, message):
         with self.lock:
             if self.ended.is_set():
                 return
             if self.held is not None:
                 self.held.append(message)
             else:
-                self.member.take([message])
+                self.member.store([message])
 
-    def _missed(self, page):
+    def _receive_missed(self, page):
         if "resync" in page:
-            self.member.failures.append("was told to read everything anew")
+            self.member.failures.append("was requested to reload everything")
         elif not self.ended.is_set():
-            self.member.take(page["messages"])
+            self.member.store(page["messages"])
 
-    def ask(self, event, **payload):
-        """The answer; `ConnectionError` where none can come any more."""
-        answer = queue.Queue()
+    def request(self, event, **payload):
+        """Returns the response. Raises `ConnectionError` when the connection ends first."""
+        response = queue.Queue()
         with self.lock:
             if self.ended.is_set():
                 raise ConnectionError("ended")
-            self.waiting.add(answer)
+            self.waiting.add(response)
         try:
-            self.sio.emit(event, payload, callback=answer.put)
-            found = answer.get(timeout=WAIT)
-        # KeyError: it ended while the question was noted beside those that wait for an answer.
+            self.sio.emit(event, payload, callback=response.put)
+            found = response.get(timeout=WAIT)
+        # KeyError: the connection ended while the client registered the acknowledgement.
         except (socketio.exceptions.SocketIOError, KeyError) as error:
             raise ConnectionError(str(error)) from error
         finally:
             with self.lock:
-                self.waiting.discard(answer)
+                self.waiting.discard(response)
         if found is None or found["code"] == 499:
-            raise ConnectionError(f"{event} was answered {found}")
+            raise ConnectionError(f"{event} returned {found}")
         if found["code"] != 200:
-            self.member.failures.append(f"{event} was answered {found}")
+            self.member.failures.append(f"{event} returned {found}")
         return found
 
     def _end(self):
         with self.lock:
             self.ended.set()
-            for answer in self.waiting:
-                answer.put(None)
+            for response in self.waiting:
+                response.put(None)
 
     def close(self):
         self._end()
@@ -124,10 +124,10 @@ class Member:
     def __init__(self, url, chat, jwt, transport="websocket", by="payload", last=0):
         self.url, self.chat, self.jwt = url, chat, jwt
         self.transport, self.by, self.last = transport, by, last
-        # Of each message its seq, text and clientMessageId, by id.
-        self.told, self.answered = {}, {}
-        # The names of its own messages.
-        self.said = set()
+        # The seq, text and clientMessageId of each message by id: received, and from responses.
+        self.received, self.acknowledged = {}, {}
+        # The names of the member's own messages.
+        self.own_names = set()
         self.newest = 0
         self.failures = []
         self.returns = -1
@@ -151,63 +151,63 @@ class Member:
             with self.changed:
                 self.connection = None
 
-    def take(self, messages):
+    def store(self, messages):
         with self.changed:
             for message in messages:
                 self.last = max(self.last, message["change"])
-                if message["id"] in self.told:
+                if message["id"] in self.received:
                     continue
-                # A socket does not receive its own message but the answer. Where that was lost, the next socket may receive
-                # the message after others that the last socket received.
-                if message["seq"] <= self.newest and message.get("clientMessageId") not in self.said:
-                    self.failures.append(f"was told {message['seq']} after {self.newest}")
+                # A socket does not receive its own message but a response. If the response was lost, the next socket
+                # may receive the message after newer messages.
+                if message["seq"] <= self.newest and message.get("clientMessageId") not in self.own_names:
+                    self.failures.append(f"received {message['seq']} after {self.newest}")
                 self.newest = max(self.newest, message["seq"])
-                self.told[message["id"]] = self.kept(message)
+                self.received[message["id"]] = self.summary(message)
             self.changed.notify_all()
 
     @staticmethod
-    def kept(message):
+    def summary(message):
         return (message["seq"], message["data"], message.get("clientMessageId"))
 
     def wait(self, so, limit=WAIT):
         with self.changed:
             return self.changed.wait_for(so, timeout=limit)
 
-    def here(self, limit=WAIT):
-        """The connection there is, or will be."""
+    def wait_for_connection(self, limit=WAIT):
+        """Returns the connection, and waits for it if necessary."""
         connection = self.wait(lambda: self.connection, limit)
         if not connection:
-            raise TimeoutError("did not come back")
+            raise TimeoutError("did not reconnect")
         return connection
 
-    def ask(self, event, **payload):
-        """Again until it is answered."""
+    def request(self, event, **payload):
+        """Repeats a request until it succeeds."""
         deadline = time.monotonic() + 2 * WAIT
         while True:
-            connection = self.here()
+            connection = self.wait_for_connection()
             try:
-                return connection.ask(event, **payload)
+                return connection.request(event, **payload)
             except (ConnectionError, queue.Empty):
                 if time.monotonic() > deadline:
                     raise
                 self.repeats += 1
                 time.sleep(0.05)
 
-    def say(self, text, name):
-        self.said.add(name)
-        answer = self.ask("messages/create", chatId=self.chat, data=text, clientMessageId=name)
+    def send(self, text, name):
+        self.own_names.add(name)
+        response = self.request("messages/create", chatId=self.chat, data=text, clientMessageId=name)
         with self.changed:
-            if "id" in answer:
-                self.answered[answer["id"]] = self.kept(answer)
+            if "id" in response:
+                self.acknowledged[response["id"]] = self.summary(response)
 
     def seen(self):
-        return {**self.told, **self.answered}
+        return {**self.received, **self.acknowledged}
 
     def record(self):
-        """All that was said, oldest first."""
+        """Returns all messages of the conversation, oldest first."""
         found, after = [], 0
         while True:
-            page = self.ask("messages/list", chatId=self.chat, afterSeq=after, count=100)["messages"]
+            page = self.request("messages/list", chatId=self.chat, afterSeq=after, count=100)["messages"]
             if not page:
                 return found
             found += sorted(page, key=lambda message: message["seq"])

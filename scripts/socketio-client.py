@@ -1,8 +1,9 @@
-"""Holds a server to what python-socketio expects, whichever of its versions runs this:
+"""Tests a Socket.IO server with the installed version of python-socketio:
 
     python scripts/socketio-client.py http://127.0.0.1:3000 polling|websocket|upgrade
 
-The server says back what it is told, as socketio-echo does; `ask` has it ask back, by a `question` that is acknowledged.
+The server must echo messages as socketio-echo does. The event `ask` makes it emit a `question` that the client
+acknowledges.
 """
 
 import os
@@ -13,12 +14,12 @@ import engineio
 import socketio
 
 MAJOR = 5 if hasattr(socketio, "SimpleClient") else 4
-# In which each answer comes, however busy the machine is.
+# The timeout of each response in seconds, long enough for a busy machine.
 WAIT = 60
 
 
 class OrderedEngine(engineio.Client):
-    """Hands packets on one after another; python-engineio gives each a thread, which may overtake another."""
+    """Handles packets in order. python-engineio starts a thread per packet, and threads may overtake each other."""
 
     def _trigger_event(self, event, *args, run_async=False, **kwargs):
         return super()._trigger_event(event, *args, run_async=False, **kwargs)
@@ -30,14 +31,14 @@ class OrderedClient(socketio.Client):
 
 
 class Client:
-    """A connection, and what it was told."""
+    """A connection, and the received events."""
 
     def __init__(self, url, transport):
-        self.told = queue.Queue()
+        self.events = queue.Queue()
         self.sio = OrderedClient(reconnection=False)
         for namespace in ("/", "/custom"):
             for event in ("message-back", "auth"):
-                self.sio.on(event, self._telling(event, namespace), namespace=namespace)
+                self.sio.on(event, self._recorder(event, namespace), namespace=namespace)
         self.sio.on("question", lambda *asked: ("answer", *asked))
         options = {"namespaces": ["/", "/custom"]}
         if transport != "upgrade":
@@ -47,11 +48,11 @@ class Client:
             options["wait_timeout"] = WAIT
         self.sio.connect(url, **options)
 
-    def _telling(self, event, namespace):
-        return lambda *arguments: self.told.put((namespace, event, list(arguments)))
+    def _recorder(self, event, namespace):
+        return lambda *arguments: self.events.put((namespace, event, list(arguments)))
 
     def wait(self):
-        return self.told.get(timeout=WAIT)
+        return self.events.get(timeout=WAIT)
 
 
 def expect(found, expected):
@@ -66,9 +67,9 @@ def connecting(client):
 
 
 def messages(client):
-    for said in ("text", "é € 😀", "\x1e and \0 and \n", 7, None, [1, {"a": [True, None]}], {"": "empty"}):
-        client.sio.emit("message", said)
-        expect(client.wait(), ("/", "message-back", [] if said is None else [said]))
+    for message in ("text", "é € 😀", "\x1e and \0 and \n", 7, None, [1, {"a": [True, None]}], {"": "empty"}):
+        client.sio.emit("message", message)
+        expect(client.wait(), ("/", "message-back", [] if message is None else [message]))
     client.sio.emit("message", ("one", 2, {"three": 3}))
     expect(client.wait(), ("/", "message-back", ["one", 2, {"three": 3}]))
     client.sio.emit("message", "there", namespace="/custom")
@@ -76,11 +77,11 @@ def messages(client):
 
 
 def binary(client):
-    # Of nothing, version 4 makes None itself.
+    # Version 4 turns empty bytes into None.
     nothing = (b"",) if MAJOR == 5 else ()
-    for said in (b"\x00\x01\xfe\xff", *nothing, {"a": b"one", "b": [b"two", "€"]}, b"\x1e" * 1_000):
-        client.sio.emit("message", said)
-        expect(client.wait(), ("/", "message-back", [said]))
+    for message in (b"\x00\x01\xfe\xff", *nothing, {"a": b"one", "b": [b"two", "€"]}, b"\x1e" * 1_000):
+        client.sio.emit("message", message)
+        expect(client.wait(), ("/", "message-back", [message]))
 
 
 def acknowledgements(client):
@@ -98,13 +99,13 @@ def order(client):
 
 
 def large(client):
-    said = "€" * 100_000
-    client.sio.emit("message", said)
-    expect(client.wait(), ("/", "message-back", [said]))
+    message = "€" * 100_000
+    client.sio.emit("message", message)
+    expect(client.wait(), ("/", "message-back", [message]))
 
 
 def heartbeats(client):
-    # More than an interval of the server's: whoever got it wrong would be cut off.
+    # Longer than the ping interval, so a client with wrong heartbeats would be disconnected.
     client.sio.sleep(1.5 * client.sio.eio.ping_interval)
     expect(client.sio.call("message-with-ack", "still here", timeout=WAIT), "still here")
 
@@ -115,7 +116,7 @@ def transport(client, wanted):
 
 def fail(why):
     print(why, flush=True)
-    # The client's threads would wait for ever.
+    # The client's threads never end.
     os._exit(1)
 
 
@@ -127,7 +128,7 @@ def main():
         try:
             check(client)
         except queue.Empty:
-            fail(f"{check.__name__}: nothing came")
+            fail(f"{check.__name__}: received nothing")
         except Exception as error:
             fail(f"{check.__name__}: {error!r}")
     client.sio.disconnect()

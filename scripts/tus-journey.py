@@ -1,7 +1,8 @@
-"""tuspy against a server, and what no client does on purpose.
+"""Tests a tus server with tuspy and with invalid requests.
 
-tus-journey.py URL SIZE: uploads files of SIZE bytes in several ways, and prints a line for each: what was done, the URL of
-the upload and the SHA-256 of its bytes. HEADER_<NAME> in the environment is sent along with each request.
+tus-journey.py URL SIZE: uploads files of SIZE bytes in several ways. Prints a line for each with the name of the test,
+the URL of the upload and the SHA-256 of its bytes. Each request has the header fields of the HEADER_<NAME> environment
+variables.
 """
 
 import base64
@@ -23,7 +24,7 @@ PIECE = {**OWN, **VERSION, "Content-Type": "application/offset+octet-stream"}
 
 
 def content(seed: str) -> bytes:
-    """Bytes that are the same in each run; with CONTENT, those of that file."""
+    """Returns bytes that are the same in each run, or those of the file in CONTENT."""
     if path := os.environ.get("CONTENT"):
         return open(path, "rb").read()
     block = hashlib.sha512(seed.encode()).digest()
@@ -37,17 +38,17 @@ def done(what: str, url: str, data: bytes) -> None:
 
 
 def offset_of(url: str) -> int:
-    answer = requests.head(url, headers={**OWN, **VERSION}, timeout=30)
-    assert answer.status_code == 200, answer.status_code
-    assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Tus-Resumable"] == "1.0.0"
-    return int(answer.headers["Upload-Offset"])
+    response = requests.head(url, headers={**OWN, **VERSION}, timeout=30)
+    assert response.status_code == 200, response.status_code
+    assert response.headers["Cache-Control"] == "no-store"
+    assert response.headers["Tus-Resumable"] == "1.0.0"
+    return int(response.headers["Upload-Offset"])
 
 
 def begin(data: bytes, **headers: str) -> str:
-    answer = requests.post(BASE, headers={**OWN, **VERSION, "Upload-Length": str(len(data)), **headers}, timeout=30)
-    assert answer.status_code == 201, (answer.status_code, answer.text)
-    return urljoin(BASE, answer.headers["Location"])
+    response = requests.post(BASE, headers={**OWN, **VERSION, "Upload-Length": str(len(data)), **headers}, timeout=30)
+    assert response.status_code == 201, (response.status_code, response.text)
+    return urljoin(BASE, response.headers["Location"])
 
 
 def patch(url: str, offset: int, piece: bytes, **headers: str) -> requests.Response:
@@ -55,7 +56,7 @@ def patch(url: str, offset: int, piece: bytes, **headers: str) -> requests.Respo
 
 
 def opened(url: str, offset: int, length: int) -> socket.socket:
-    """A PATCH whose bytes are still to come."""
+    """Starts a PATCH without sending its body."""
     parts = urlsplit(url)
     connection = socket.create_connection((parts.hostname, parts.port), timeout=60)
     head = {**PIECE, "Host": parts.netloc, "Upload-Offset": str(offset), "Content-Length": str(length)}
@@ -89,10 +90,10 @@ def with_checksums() -> None:
 
 def at_once() -> None:
     data = content("at once")
-    answer = requests.post(BASE, data=data, headers={**PIECE, "Upload-Length": str(len(data))}, timeout=60)
-    assert answer.status_code == 201, (answer.status_code, answer.text)
-    assert answer.headers["Upload-Offset"] == str(len(data))
-    done("at-once", urljoin(BASE, answer.headers["Location"]), data)
+    response = requests.post(BASE, data=data, headers={**PIECE, "Upload-Length": str(len(data))}, timeout=60)
+    assert response.status_code == 201, (response.status_code, response.text)
+    assert response.headers["Upload-Offset"] == str(len(data))
+    done("at-once", urljoin(BASE, response.headers["Location"]), data)
 
 
 def cut_and_resumed() -> None:
@@ -104,14 +105,14 @@ def cut_and_resumed() -> None:
     time.sleep(0.2)
     connection.close()
     deadline = time.monotonic() + 30
-    while not (kept := offset_of(url)):
-        assert time.monotonic() < deadline, "nothing of a connection that broke off was kept"
+    while not (stored := offset_of(url)):
+        assert time.monotonic() < deadline, "no bytes of the interrupted connection were stored"
         time.sleep(0.02)
-    assert kept <= arrived, kept
+    assert stored <= arrived, stored
     uploader = tus.TusClient(BASE, headers=OWN).uploader(
         file_stream=io.BytesIO(data), url=url, chunk_size=len(data) // 3
     )
-    assert uploader.offset == kept
+    assert uploader.offset == stored
     uploader.upload()
     done("cut", url, data)
 
@@ -124,7 +125,7 @@ def two_at_once() -> None:
         connection.sendall(data[: len(data) // 2])
     first.sendall(data[len(data) // 2 :])
     assert status(first) == 204
-    # Its bytes are the same; but they belong where others are already.
+    # The bytes are the same, but their offset is already written.
     second.sendall(data[len(data) // 2 :])
     assert status(second) == 409
     done("two", url, data)
@@ -135,7 +136,7 @@ def refused() -> None:
     half = len(data) // 2
     url = begin(data)
     sha1 = base64.b64encode(hashlib.sha1(data[:half]).digest()).decode()
-    for expected, answer in (
+    for expected, response in (
         (409, patch(url, 1, data[:half])),
         (460, patch(url, 0, data[1 : half + 1], **{"Upload-Checksum": f"sha1 {sha1}"})),
         (400, patch(url, 0, data[:half], **{"Upload-Checksum": f"crc99 {sha1}"})),
@@ -148,15 +149,15 @@ def refused() -> None:
         (413, requests.post(BASE, headers={**OWN, **VERSION, "Upload-Length": str(1 << 50)}, timeout=30)),
         (400, requests.post(BASE, headers={**OWN, **VERSION, "Upload-Defer-Length": "1"}, timeout=30)),
     ):
-        assert answer.status_code == expected, (expected, answer.status_code, answer.text)
-        assert answer.headers["Tus-Resumable"] == "1.0.0"
-        assert answer.headers["Content-Type"] == "application/problem+json"
+        assert response.status_code == expected, (expected, response.status_code, response.text)
+        assert response.headers["Tus-Resumable"] == "1.0.0"
+        assert response.headers["Content-Type"] == "application/problem+json"
         if expected == 412:
-            assert answer.headers["Tus-Version"] == "1.0.0"
+            assert response.headers["Tus-Version"] == "1.0.0"
         assert offset_of(url) == 0
     assert patch(url, 0, data[:half], **{"Upload-Checksum": f"sha1 {sha1}"}).status_code == 204
     assert patch(url, half, data[half:]).status_code == 204
-    # Nothing is missing any more.
+    # The upload is complete.
     assert patch(url, len(data), b"x").status_code == 413
     done("refused", url, data)
 
@@ -174,13 +175,13 @@ def ended() -> None:
 
 def discovered() -> None:
     if "DISCOVERY" in os.environ:
-        answer = requests.options(BASE, timeout=30)
-        assert answer.status_code == 204
-        assert answer.headers["Tus-Version"] == "1.0.0"
-        assert int(answer.headers["Tus-Max-Size"]) >= SIZE
+        response = requests.options(BASE, timeout=30)
+        assert response.status_code == 204
+        assert response.headers["Tus-Version"] == "1.0.0"
+        assert int(response.headers["Tus-Max-Size"]) >= SIZE
         extensions = "creation,creation-with-upload,expiration,checksum,termination"
-        assert answer.headers["Tus-Extension"] == extensions
-        assert "sha1" in answer.headers["Tus-Checksum-Algorithm"].split(",")
+        assert response.headers["Tus-Extension"] == extensions
+        assert "sha1" in response.headers["Tus-Checksum-Algorithm"].split(",")
 
 
 discovered()

@@ -2,10 +2,14 @@ import CFuzzer
 @testable import FuzzTargets
 import Glibc
 
-/// Runs one target under libFuzzer: `FUZZ_TARGET=json fuzz -max_total_time=60 corpus`; without a target, lists them.
+/// Runs one target under libFuzzer, as in `FUZZ_TARGET=json fuzz -max_total_time=60 corpus`.
+///
+/// Without `FUZZ_TARGET`, prints the names of all targets.
 @main
 enum Fuzz {
-    /// A global, since libFuzzer's callback is a C function without a context.
+    /// The target to run.
+    ///
+    /// It is global because libFuzzer's callback is a C function without a context pointer.
     nonisolated(unsafe) private static var target: FuzzTarget?
 
     static func main() {

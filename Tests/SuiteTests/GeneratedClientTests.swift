@@ -19,7 +19,7 @@ extension SuiteTests {
                 let (status, output) = try await command.run(within: .seconds(300))
 
                 #expect(status.isSuccess, "\(output)")
-                #expect(output.contains("modules import, and the walk passed"))
+                #expect(output.contains("modules, and all calls succeeded"))
             }
         }
     }

@@ -4,22 +4,22 @@ package import CryptoExtras
 package import Foundation
 package import Wire
 
-/// An application's own server, which signs for itself.
+/// An application's own server, which signs its tokens itself.
 package struct ApplicationServer: Sendable {
     package let key: ApplicationKey
     package let privateKey: _RSA.Signing.PrivateKey
 
-    /// With a key that auth knows.
+    /// Creates a server with a key that `auth` accepts.
     package init(of application: String, at auth: TestKeys) throws {
         guard let key = ApplicationKey(application: application, id: "k1") else {
-            throw TestSupportError("\(application) is no application's id")
+            throw TestSupportError("\(application) is not a valid application id")
         }
         self.key = key
         privateKey = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         auth.setKey(key, publicKey: privateKey.publicKey.derRepresentation)
     }
 
-    /// A good token, but for what is told; a claim or field that is null is left out.
+    /// Returns a valid token, with replaced claims and header fields; null removes a claim or field.
     package func token(
         _ claims: [String: JSONValue] = [:],
         header: [String: JSONValue] = [:],

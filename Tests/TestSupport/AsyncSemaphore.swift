@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets so many in at once and has the others wait their turn.
+/// A semaphore that suspends tasks in order of arrival.
 package final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int

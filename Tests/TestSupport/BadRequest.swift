@@ -1,7 +1,7 @@
 package import HTTPTypes
 import Testing
 
-/// A request that is refused, with the status, and the field that is to blame.
+/// A request that a service rejects, with the expected status and the invalid field.
 package struct BadRequest: Sendable, CustomTestStringConvertible {
     package let method: HTTPRequest.Method
     package let path: String

@@ -3,7 +3,7 @@ package import ServiceClient
 import Synchronization
 package import Wire
 
-/// A service that takes every event and keeps it.
+/// A fake subscriber service that accepts and stores every event.
 package final class EventRecorder: Transport {
     private let received = Mutex<[Event]>([])
 
@@ -19,13 +19,13 @@ package final class EventRecorder: Transport {
         return ServiceResponse(status: 200)
     }
 
-    /// What has come, once there are so many.
+    /// Returns the received events once there are at least `count`.
     package func events(_ count: Int) async throws -> [Event] {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
             let events = received.withLock { $0 }
             if events.count >= count { return events }
-            guard ContinuousClock.now < deadline else { throw TestSupportError("only \(events.map(\.type)) came") }
+            guard ContinuousClock.now < deadline else { throw TestSupportError("received only \(events.map(\.type))") }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

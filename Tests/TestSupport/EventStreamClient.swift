@@ -3,28 +3,28 @@ import NIOCore
 import NIOHTTP1
 package import Wire
 
-/// A client of `text/event-stream`, as the HTML standard has them read it; used by one task.
+/// A client of `text/event-stream` (HTML standard), for use by one task.
 package final class EventStreamClient {
-    /// Something that was told, under the id that it leaves the client at.
+    /// An event, with the last event id after it.
     package struct Event: Hashable, Sendable {
         package var id: String?
         package var name: String
         package var data: String
 
-        /// The data's JSON; null where it is none.
+        /// The data as JSON; null when it is not JSON.
         package var json: JSONValue { (try? WireJSON.decode(JSONValue.self, from: Array(data.utf8))) ?? .null }
     }
 
     package enum Piece: Sendable {
         case event(Event)
-        /// An id that came without an event.
+        /// An id without an event.
         case place(String)
     }
 
     package let status: Int
     package let contentType: String?
     private var pieces: AsyncStream<Piece>.Iterator
-    /// What a client that comes back says it had last.
+    /// The last event id, which a reconnecting client sends.
     package private(set) var lastID: String?
 
     private init(_ response: HTTPClientResponse, _ pieces: AsyncStream<Piece>) {
@@ -33,7 +33,7 @@ package final class EventStreamClient {
         self.pieces = pieces.makeAsyncIterator()
     }
 
-    /// Opens a stream for as long as the body takes, and for `limit` at most.
+    /// Opens a stream until `body` returns, at most for `limit`.
     package static func with<Value>(
         port: Int,
         _ path: String,
@@ -47,19 +47,21 @@ package final class EventStreamClient {
         request.headers.add(name: "accept", value: "text/event-stream")
         if let lastID { request.headers.add(name: "last-event-id", value: lastID) }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        let (pieces, told) = AsyncStream<Piece>.makeStream()
+        let (pieces, continuation) = AsyncStream<Piece>.makeStream()
         let reading = Task {
-            defer { told.finish() }
+            defer { continuation.finish() }
             var parser = Parser()
-            // Silence: however it ends, the stream is at its end.
-            do { for try await bytes in response.body { parser.take(bytes).forEach { told.yield($0) } } } catch {}
+            // Every error ends the stream.
+            do {
+                for try await bytes in response.body { parser.parse(bytes).forEach { continuation.yield($0) } }
+            } catch {}
         }
-        let watch = Task {
+        let timeout = Task {
             try await Task.sleep(for: limit)
             reading.cancel()
         }
         defer {
-            watch.cancel()
+            timeout.cancel()
             reading.cancel()
         }
         let client = EventStreamClient(response, pieces)
@@ -67,13 +69,11 @@ package final class EventStreamClient {
         return try await body(client)
     }
 
-    /// The next event; nil at the end of the stream.
     package func event() async -> Event? {
         while let piece = await next() { if case .event(let event) = piece { return event } }
         return nil
     }
 
-    /// The next event or id.
     package func next() async -> Piece? {
         let piece = await pieces.next()
         switch piece {
@@ -84,7 +84,7 @@ package final class EventStreamClient {
         return piece
     }
 
-    /// Reads lines (the HTML standard, "Interpreting an event stream").
+    /// The parser of lines (HTML standard, "Interpreting an event stream").
     private struct Parser {
         private var line: [UInt8] = []
         private var id: String?
@@ -92,7 +92,7 @@ package final class EventStreamClient {
         private var name = ""
         private var data: [String] = []
 
-        mutating func take(_ bytes: ByteBuffer) -> [Piece] {
+        mutating func parse(_ bytes: ByteBuffer) -> [Piece] {
             var pieces: [Piece] = []
             for byte in bytes.readableBytesView {
                 guard byte == 0x0A else {

@@ -1,14 +1,16 @@
-/// Asks again until it is so; it may be long until it is, on a machine that has other things to do.
+/// Polls a condition until it is true.
 ///
-/// - Throws: `TestSupportError` where it was not so in all that time.
+/// The default limit is long, for busy machines.
+///
+/// - Throws: `TestSupportError` when the condition is still false at the limit.
 package func eventually(
     within limit: Duration = .seconds(60),
-    _ expectation: String = "so",
+    _ expectation: String = "true",
     _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while try await !condition() {
-        guard .now < deadline else { throw TestSupportError("it was not \(expectation) in \(limit)") }
+        guard .now < deadline else { throw TestSupportError("not \(expectation) within \(limit)") }
         try await ContinuousClock().sleep(for: .milliseconds(2))
     }
 }

@@ -4,17 +4,16 @@ package import ServiceClient
 package import ServiceHost
 package import Wire
 
-/// A service's part of an export, as the one that asked for it has it.
 package struct ExportedFiles: Sendable {
-    /// In their order.
+    /// The names in the order of the export.
     package private(set) var names: [String] = []
-    /// Those that are not pressed further.
+    /// The names of the files that the archive stores without compression.
     package private(set) var packed: [String] = []
     package private(set) var contents: [String: Data] = [:]
 
     package init() {}
 
-    /// Everything that a service has of somebody, asked as auth asks.
+    /// Requests the export of a user from a service, as auth does.
     package init(of user: User.ID, from service: ServiceClient) async throws {
         var files = ExportedFiles()
         try await service.export(of: user) { files.take($0) }
@@ -33,14 +32,12 @@ package struct ExportedFiles: Sendable {
         }
     }
 
-    /// The text of a file; nil where there is none of that name.
     package func text(_ name: String) -> String? { contents[name].map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The JSON of a file; null where there is none of that name, or it is none.
+    /// Returns the JSON of a file, or null when the export has no such file or it is not JSON.
     package func json(_ name: String) -> JSONValue {
         (try? JSONParser.parse(contents[name] ?? Data())) ?? .null
     }
 
-    /// All that is written in them.
     package var text: String { contents.values.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n") }
 }

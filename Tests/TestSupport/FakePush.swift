@@ -5,16 +5,16 @@ package import ServiceClient
 import Synchronization
 package import Wire
 
-/// Push as those see it who hand over to it: takes notifications, each once, or does not.
+/// A fake push service for its callers, which accepts each notification once or rejects it.
 package final class FakePush: Sendable {
     private struct State {
         var taken: [NotificationRequest] = []
-        var known: Set<String> = []
+        var seen: Set<String> = []
         var calls: [[NotificationRequest]] = []
         var isUnavailable = false
         var isHanging = false
         var refusal: @Sendable (NotificationRequest) -> APIError? = { _ in nil }
-        /// Of so many calls the answer is lost, though they count.
+        /// The number of calls that are processed but whose response is lost.
         var droppedResponses = 0
     }
 
@@ -26,11 +26,10 @@ package final class FakePush: Sendable {
 
     package init() {}
 
-    /// What was taken, in the order it came; nothing twice.
+    /// The accepted notifications in the order of arrival, without duplicates.
     package var taken: [NotificationRequest] { state.withLock(\.taken) }
-    /// What came, call by call.
     package var calls: [[NotificationRequest]] { state.withLock(\.calls) }
-    /// The text of each body; of one from the message catalogues, its key and the values of its arguments by their names.
+    /// The text of each body, or the key and the arguments of a body from the message catalogs.
     package var bodies: [String] { taken.compactMap { $0.body ?? $0.bodyMessage?.summary } }
 
     package func setUnavailable(_ isUnavailable: Bool) { state.withLock { $0.isUnavailable = isUnavailable } }
@@ -40,7 +39,6 @@ package final class FakePush: Sendable {
     }
     package func dropResponses(_ count: Int) { state.withLock { $0.droppedResponses = count } }
 
-    /// Until so many were taken.
     package func waitForNotifications(_ count: Int) async throws {
         try await eventually { taken.count >= count }
     }
@@ -49,18 +47,18 @@ package final class FakePush: Sendable {
         ServiceClient(callee: "push", transport: PushTransport(push: self), retry: .never)
     }
 
-    fileprivate func take(_ request: ServiceRequest) async throws -> ServiceResponse {
+    fileprivate func process(_ request: ServiceRequest) async throws -> ServiceResponse {
         let body = try WireJSON.decode(Body.self, from: request.body ?? Data())
         state.withLock { $0.calls.append(body.notifications) }
         while state.withLock(\.isHanging) { try await Task.sleep(for: .milliseconds(2)) }
         let (isUnavailable, refusal) = state.withLock { ($0.isUnavailable, $0.refusal) }
         guard !isUnavailable else { throw TransportFailure.notSent }
-        // All or nothing, as push does it.
+        // Like push, it accepts all notifications of a call or none.
         if let error = body.notifications.lazy.compactMap(refusal).first {
             return ServiceResponse(status: error.kind.status, body: Problem(error, requestID: nil).encoded())
         }
         let (fresh, isDropped) = state.withLock { state -> (Int, Bool) in
-            let fresh = body.notifications.filter { state.known.insert("\($0.applicationId) \($0.id)").inserted }
+            let fresh = body.notifications.filter { state.seen.insert("\($0.applicationId) \($0.id)").inserted }
             state.taken += fresh
             guard state.droppedResponses > 0 else { return (fresh.count, false) }
             state.droppedResponses -= 1
@@ -73,7 +71,7 @@ package final class FakePush: Sendable {
 }
 
 extension NotificationText {
-    /// The key, then the arguments in the order of their names: `like.others count=4 name=fay`.
+    /// The key and the arguments in the order of their names, such as `like.others count=4 name=fay`.
     package var summary: String {
         let values = arguments.sorted { $0.key < $1.key }.map { name, argument in
             switch argument {
@@ -93,6 +91,6 @@ private struct PushTransport: Transport {
         guard request.method == .post, request.path == "/internal/notifications" else {
             return ServiceResponse(status: 404)
         }
-        return try await push.take(request)
+        return try await push.process(request)
     }
 }

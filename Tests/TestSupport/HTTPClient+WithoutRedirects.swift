@@ -1,7 +1,7 @@
 package import AsyncHTTPClient
 
 extension HTTPClient {
-    /// Runs with a client that says where it is sent, and does not go there; gone with the scope.
+    /// Runs `body` with a client that does not follow redirects, and shuts the client down afterwards.
     package static func withoutRedirects<Value>(_ body: (HTTPClient) async throws -> Value) async throws -> Value {
         var configuration = HTTPClient.Configuration()
         configuration.redirectConfiguration = .disallow
@@ -10,7 +10,7 @@ extension HTTPClient {
         do {
             value = try await body(client)
         } catch {
-            // Silence: what went wrong before says more.
+            // The first error is more important than a failed shutdown.
             try? await client.shutdown()
             throw error
         }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 import Wire
 
-/// A JSON text that costs a reader more than others of its size: many values, deep ones, or strings that are slow to read.
+/// JSON text that is expensive to parse for its size: many values, deep nesting, or slow strings.
 package struct HostileBody: Sendable, CustomStringConvertible {
     package let name: String
     package let text: String
@@ -15,7 +15,7 @@ package struct HostileBody: Sendable, CustomStringConvertible {
 
     package var description: String { "\(name), \(text.utf8.count) bytes" }
 
-    /// All kinds in about so many bytes, each in a field of any shape and in one that no type knows.
+    /// Returns all kinds with about `size` bytes, each in a field of any shape and in an unknown field.
     package static func all(of size: Int, wellFormedOnly: Bool = false) -> [HostileBody] {
         kinds(of: size / 2).filter { !wellFormedOnly || $0.isWellFormed }.map { kind in
             HostileBody(name: kind.name, text: #"{"meta":{"z":\#(kind.text)},"zz":\#(kind.text)}"#)
@@ -52,12 +52,12 @@ package struct HostileBody: Sendable, CustomStringConvertible {
     }
 }
 
-/// Bounds the processor time of what a body causes.
+/// Limits the processor time that a request body may cause.
 package enum CostTest {
-    /// Seconds of this process's processor time.
+    /// Returns this process's processor time in seconds.
     private static func spent() -> Double { seconds(CLOCK_PROCESS_CPUTIME_ID) }
 
-    /// Seconds of this thread's processor time, which other tests do not add to.
+    /// Returns this thread's processor time in seconds, which other tests do not affect.
     package static func spentByThread() -> Double { seconds(CLOCK_THREAD_CPUTIME_ID) }
 
     private static func seconds(_ clock: clockid_t) -> Double {
@@ -66,7 +66,7 @@ package enum CostTest {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// What reading 100 kB of plain objects takes in this build on this machine: 3 ms in a release build.
+    /// The time to parse 100 kB of plain objects in this build on this machine: 3 ms in a release build.
     private static let reference: Double = {
         let object = #"{"id":12345,"name":"a name","tags":["one","two"],"isOpen":true,"size":1.5}"#
         let text = Array(("[" + Array(repeating: object, count: 1_300).joined(separator: ",") + "]").utf8)
@@ -78,21 +78,23 @@ package enum CostTest {
         .min() ?? 0
     }()
 
-    /// Seconds that a body may take: 8 times the reference for its size, which is 25 ms per 100 kB in a release build, and
-    /// as much as 100 kB for what a request costs beside its body.
+    /// Returns the allowed time for a body in seconds: 8 times the reference for its size, plus the time of 100 kB for
+    /// the rest of the request.
+    ///
+    /// In a release build this is 25 ms per 100 kB.
     package static func allowance(for bytes: Int) -> Double {
         8 * reference * (1 + Double(bytes) / 100_000)
     }
 
-    /// Expects that each body is answered within its allowance, and not by an error of the server.
+    /// Expects a response to each body within its allowance, and without a server error.
     ///
-    /// Other tests run in the same process, so the least of several tries counts.
+    /// Other tests run in the same process, so the fastest of several tries counts.
     ///
     /// - Parameters:
-    ///   - label: what the bodies are sent to.
-    ///   - bodies: the bodies.
-    ///   - send: sends a body, and gives the status.
-    /// - Throws: what `send` throws.
+    ///   - label: the name of the target, for messages.
+    ///   - bodies: the bodies to send.
+    ///   - send: sends a body, and returns the status.
+    /// - Throws: the error of `send`.
     package static func check(
         _ label: String,
         _ bodies: [HostileBody],
@@ -102,18 +104,18 @@ package enum CostTest {
             let allowance = allowance(for: body.text.utf8.count)
             var least = Double.infinity
             for attempt in 0..<40 where least > allowance {
-                // Work of other tests is added to a try; what takes four times the allowance in the best of five does not.
+                // Other tests slow single tries down, but not the fastest of five to four times the allowance.
                 if attempt >= 5, least > 4 * allowance { break }
                 let start = spent()
                 let status = try await send(body.text)
                 least = min(least, spent() - start)
                 #expect(status < 500, "\(label) with \(body): \(status)")
             }
-            #expect(least <= allowance, "\(label) with \(body): \(least) s, \(allowance) s are allowed")
+            #expect(least <= allowance, "\(label) with \(body): \(least) s, allowed are \(allowance) s")
         }
     }
 
-    /// Sends hostile bodies to all routes that may have one.
+    /// Sends hostile bodies to all routes that accept a body.
     package static func check(
         _ routes: [PublicRoute],
         _ send: (_ route: PublicRoute, _ body: String) async throws -> Int

@@ -7,7 +7,7 @@ import NIOEmbedded
 package import ServiceClient
 package import ServiceHost
 
-/// Straight into a service's router: no port, no server, every middleware.
+/// A transport directly to a service's router, with all middleware but without a port or server.
 package struct InProcessTransport: Transport {
     private let responder: RouterResponder<SuiteContext>
     private let logger: Logger
@@ -26,7 +26,7 @@ package struct InProcessTransport: Transport {
         return try await send(request, RequestBody(buffer: ByteBuffer(bytes: request.body ?? Data())))
     }
 
-    /// The same with a body that comes piece by piece, each when it is asked for.
+    /// Sends a request whose body is a sequence of buffers, each produced on demand.
     package func send<Body: AsyncSequence & Sendable>(
         _ request: ServiceRequest,
         streaming body: Body

@@ -1,12 +1,12 @@
 import Foundation
 package import Postgres
 
-/// What is left of somebody: rows of any table and files of any folder that name him, by whatever he is called.
+/// Finds the remaining data of a deleted user: table rows and files that contain one of the user's identifiers.
 package enum LeftoverData {
-    /// Every table of the schemas that has a row in which one of these stands, as `schema.table: needle`.
+    /// Returns every table that has a row with one of the needles, as `schema.table: needle`.
     ///
-    /// A row is looked at as text with all its columns: JSON, arrays, and bytes in hexadecimal too. No schema: the one that
-    /// the connection sees.
+    /// Each row is searched as text with all its columns, including JSON, arrays, and bytes in hexadecimal. When
+    /// `schemas` is nil, the connection's current schema is searched.
     package static func inTables(
         of schemas: [String]? = nil,
         containing needles: [String],
@@ -21,16 +21,16 @@ package enum LeftoverData {
             ORDER BY table_schema, table_name
             """
         ) { row in (schema: try row.string("table_schema"), name: try row.string("table_name")) }
-        guard !tables.isEmpty else { throw TestSupportError("there are no tables to look through") }
+        guard !tables.isEmpty else { throw TestSupportError("there are no tables to search") }
         var found: [String] = []
         for table in tables {
             found += try await database.all(
                 """
                 SELECT needle FROM unnest(\(needles)) AS needle
                 WHERE EXISTS (
-                    SELECT FROM \(identifier: table.schema).\(identifier: table.name) AS place
-                    WHERE strpos(lower(place::text), lower(needle)) > 0
-                        OR strpos(place::text, encode(convert_to(needle, 'UTF8'), 'hex')) > 0
+                    SELECT FROM \(identifier: table.schema).\(identifier: table.name) AS record
+                    WHERE strpos(lower(record::text), lower(needle)) > 0
+                        OR strpos(record::text, encode(convert_to(needle, 'UTF8'), 'hex')) > 0
                 )
                 """
             ) { "\(table.schema).\(table.name): \(try $0.string("needle"))" }
@@ -38,11 +38,11 @@ package enum LeftoverData {
         return found
     }
 
-    /// Every file below a folder in which one of these stands, or by which it is called.
+    /// Returns every file below a folder whose content or path contains one of the needles.
     package static func inFiles(below folder: String, containing needles: [String]) throws -> [String] {
         let root = URL(filePath: folder)
         guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: [.isRegularFileKey])
-        else { throw TestSupportError("\(folder) cannot be looked through") }
+        else { throw TestSupportError("\(folder) cannot be searched") }
         var found: [String] = []
         for case let file as URL in files
         where try file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true {

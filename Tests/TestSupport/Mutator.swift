@@ -1,10 +1,11 @@
-/// Damages bytes, in the same way each time for the same seed.
+/// Damages bytes reproducibly: the same seed makes the same changes.
 package struct Mutator {
     private var generator: SeededGenerator
 
     package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-    /// A copy with one to eight places damaged, half of them among the first 600 bytes, where most formats have their structure.
+    /// Returns a copy with one to eight changes, half of them in the first 600 bytes, where most formats have their
+    /// structure.
     package mutating func mutate(_ original: [UInt8]) -> [UInt8] {
         var bytes = original
         for _ in 0..<Int.random(in: 1...8, using: &generator) where bytes.count > 3 {
@@ -26,7 +27,7 @@ package struct Mutator {
         return bytes
     }
 
-    /// A copy in which a piece of 1 to 16 bytes stands so often that the whole has that length.
+    /// Returns a copy of about `length` bytes in which a piece of 1 to 16 bytes is repeated.
     package mutating func repeatPiece(of original: [UInt8], upTo length: Int) -> [UInt8] {
         guard !original.isEmpty, original.count < length else { return original }
         let at = Int.random(in: 0..<original.count, using: &generator)

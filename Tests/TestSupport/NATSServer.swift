@@ -2,7 +2,7 @@ package import ChildProcesses
 import Foundation
 import Synchronization
 
-/// A real nats-server of a test's own, which it may kill and start again.
+/// A real nats-server for one test, which the test can kill and restart.
 package final class NATSServer: Sendable {
     package let port: LoopbackPort
     private let running = Mutex<ChildProcess?>(nil)
@@ -25,16 +25,16 @@ package final class NATSServer: Sendable {
         running.withLock { $0 = process }
         try await eventually(within: .seconds(60), "listening") {
             guard process.status == nil else { throw TestSupportError("nats-server did not start") }
-            // Looked for once each time: the kernel's tables may skip it the next.
+            // One lookup per poll is enough, because the kernel's tables may temporarily miss the socket.
             return port.listener != nil
         }
     }
 
-    /// It takes connections still, and says nothing.
+    /// Pauses the process: the kernel still accepts connections, but the server does not respond.
     package func pause() async throws {
         guard let process = running.withLock({ $0 }) else { return }
         process.signal(SIGSTOP)
-        // A thread of it that runs stops a little later than the signal is sent.
+        // Running threads stop shortly after the signal.
         let threads = "/proc/\(process.pid)/task"
         try await eventually("stopped") {
             try FileManager.default.contentsOfDirectory(atPath: threads).allSatisfy { thread in
@@ -44,7 +44,7 @@ package final class NATSServer: Sendable {
         }
     }
 
-    /// It goes on after ``pause()``.
+    /// Continues the process after ``pause()``.
     package func resume() {
         running.withLock { $0 }?.signal(SIGCONT)
     }
@@ -55,7 +55,7 @@ package final class NATSServer: Sendable {
         _ = await process?.exit()
     }
 
-    /// Gone with the scope.
+    /// Runs `body` with a server, and kills the server afterwards.
     package static func with(isStarted: Bool = true, _ body: (NATSServer) async throws -> Void) async throws {
         let server = try NATSServer()
         if isStarted { try await server.start() }

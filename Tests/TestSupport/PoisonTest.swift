@@ -4,36 +4,33 @@ import Postgres
 package import ServiceHost
 import Wire
 
-/// What becomes of a row that a worker cannot process, once the rows around it are processed: it is retried, set aside,
-/// shown, retried by the operator, and dropped.
+/// Tests the handling of a row that a worker cannot process, after the rows around it are processed.
+///
+/// The row must be retried, set aside, shown, retried by the operator, and dropped.
 package struct PoisonTest: Sendable {
     private let kind: SetAsideKind
     private let database: TestDatabase
     private let setAside: SetAside
 
-    /// - Parameters:
-    ///   - kind: the kind of the row.
-    ///   - database: where the row is.
-    ///   - now: the clock of the worker.
     package init(_ kind: SetAsideKind, in database: TestDatabase, now: @escaping @Sendable () -> Date = { Date() }) {
         self.kind = kind
         self.database = database
         setAside = database.setAside([kind], now: now)
     }
 
-    /// Checks what becomes of the only bad row.
+    /// Checks the handling of the only bad row.
     ///
-    /// - Parameter round: lets the worker run; nothing where it runs by itself.
-    /// - Throws: `TestSupportError` with what is not as it should be.
+    /// - Parameter round: runs the worker once; empty when the worker runs by itself.
+    /// - Throws: `TestSupportError` with the first difference.
     package func check(_ round: () async throws -> Void = {}) async throws {
         let first = try await entry(after: round) { _ in true }
         guard first.reason == "unreadable" else { throw TestSupportError("\(first)") }
         let aside = try await exhausted(round)
         guard aside.attempts == kind.maximumAttempts ?? 10 else { throw TestSupportError("\(aside)") }
         guard let content = try await setAside.show(aside.id).content else {
-            throw TestSupportError("the row is not shown")
+            throw TestSupportError("the row has no content in `show`")
         }
-        // A worker that claimed it nevertheless would count an attempt.
+        // A worker that wrongly claims the row would count an attempt.
         try await round()
         guard try await entries() == [aside] else { throw TestSupportError("\(try await entries()), not \(aside)") }
 
@@ -68,7 +65,7 @@ package struct PoisonTest: Sendable {
         }
     }
 
-    /// The entry once it is set aside; attempts that have not been made are skipped but for the last.
+    /// Returns the entry once the row is set aside, and skips all attempts but the last.
     private func exhausted(_ round: () async throws -> Void) async throws -> SetAsideRow {
         try await database.pool.run(
             """
@@ -95,7 +92,7 @@ package struct PoisonTest: Sendable {
         try await eventually("noted") {
             try await round()
             let entries = try await entries()
-            guard entries.count < 2 else { throw TestSupportError("innocent rows failed too: \(entries)") }
+            guard entries.count < 2 else { throw TestSupportError("other rows failed too: \(entries)") }
             found = entries.first.flatMap { isExpected($0) ? $0 : nil }
             return found != nil
         }
@@ -109,7 +106,6 @@ package struct PoisonTest: Sendable {
 }
 
 extension TestDatabase {
-    /// What keeps rows that fail apart, as a service over this database has it.
     package func setAside(_ kinds: [SetAsideKind], now: @escaping @Sendable () -> Date = { Date() }) -> SetAside {
         SetAside(kinds, database: pool, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: now)
     }

@@ -3,20 +3,20 @@ import Foundation
 import ServiceHost
 import Yams
 
-/// A route as `docs/openapi.yaml` describes it.
+/// A route from `docs/openapi.yaml`.
 package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
     package let method: HTTPRequest.Method
-    /// Its parameters in braces.
+    /// The path with its parameters in braces.
     package let template: String
     /// Whether it needs no credential.
     package let isOpen: Bool
 
     package var description: String { "\(method) \(template)" }
 
-    /// The route with something in place of each parameter.
+    /// The path with a value for each parameter.
     package var path: String { template.replacing(/\{\w+\}/, with: "something") }
 
-    /// Those of the document whose first words are one of these: what a service has to serve, no more and no less.
+    /// Returns the routes whose paths begin with one of these words, which are all routes that a service must serve.
     package static func below(_ words: String...) throws -> [PublicRoute] { try below(words) }
 
     package static func below(_ words: [String]) throws -> [PublicRoute] {
@@ -42,7 +42,7 @@ package struct PublicRoute: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TestService {
-    /// The public routes that are served, as `PublicRoute` writes them; HEAD that comes with GET is not described.
+    /// The public routes of the service in the format of `PublicRoute`, without the HEAD routes that accompany GET.
     package var publicRoutes: [String] {
         let own = ["health", "internal", "metrics", "ready"]
         let read = Set(assembled.routes.filter { $0.method == "GET" }.map(\.path))

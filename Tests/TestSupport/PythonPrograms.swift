@@ -2,15 +2,14 @@ import ChildProcesses
 import Foundation
 import Synchronization
 
-/// What others have written and the tests run, as `scripts/python-clients` brings it.
+/// Third-party programs for tests, installed by `scripts/python-clients`.
 package enum PythonPrograms {
-    /// The folder of the repository's scripts.
     package static let scripts = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "scripts").path(percentEncoded: false)
 
     private static let installations = Mutex<[String: Task<String, any Error>]>([:])
 
-    /// The path of what the script calls so; brought once in a process.
+    /// Returns the path of a program by the script's name for it, and installs it once per process.
     package static func path(_ name: String) async throws -> String {
         let installation = installations.withLock { installations -> Task<String, any Error> in
             if let installation = installations[name] { return installation }
@@ -25,9 +24,9 @@ package enum PythonPrograms {
         let environment = ProcessInfo.processInfo.environment
         let (status, output) = try await ProcessCommand("\(scripts)/python-clients", [name], environment: environment)
             .run(within: .seconds(280))
-        // At the first call it may say more: what it makes and what pip thinks of that.
+        // The first call may print more lines, such as the output of pip.
         guard status.isSuccess, let path = output.split(separator: "\n").last else {
-            throw TestSupportError("\(name) cannot be brought: \(output)")
+            throw TestSupportError("\(name) cannot be installed: \(output)")
         }
         return String(path)
     }

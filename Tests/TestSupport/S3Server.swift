@@ -6,7 +6,7 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// A real store that speaks S3's protocol and checks signatures: SeaweedFS, on this machine.
+/// A real object store with S3's protocol that verifies signatures: SeaweedFS on this machine.
 package final class S3Server: Sendable {
     package static let accessKey = "roosttest"
     package static let secretKey = "roosttest-secret-that-nobody-else-has"
@@ -18,7 +18,7 @@ package final class S3Server: Sendable {
     private let folder: String
     private let running = Mutex<ChildProcess?>(nil)
 
-    /// One for all tests of this process that do it no harm.
+    /// Returns the server that all tests of this process share, except tests that stop it.
     package static func shared() async throws -> S3Server { try await sharing.value }
 
     private static let sharing = Task {
@@ -42,10 +42,9 @@ package final class S3Server: Sendable {
         try identities.write(toFile: "\(folder)/s3.json", atomically: true, encoding: .utf8)
     }
 
-    /// `http://127.0.0.1:…`.
     package var endpoint: String { "http://127.0.0.1:\(port.number)" }
 
-    /// What a service is told to keep its files here.
+    /// The settings of a service that stores its files on this server.
     package var settings: [String: String] {
         [
             "S3_ENDPOINT": endpoint, "S3_BUCKET": Self.bucket, "S3_ACCESS_KEY": Self.accessKey,
@@ -53,7 +52,7 @@ package final class S3Server: Sendable {
         ]
     }
 
-    /// Starts it, again after ``kill()`` with all that it has, and makes the bucket.
+    /// Starts the server, which still has its data after ``kill()``, and creates the bucket.
     package func start() async throws {
         var command = ProcessCommand(
             try await PythonPrograms.path("s3"),
@@ -74,8 +73,8 @@ package final class S3Server: Sendable {
         let process = try await ChildProcess.start(command)
         running.withLock { $0 = process }
         try await eventually(within: .seconds(120), "answering") {
-            guard process.status == nil else { throw TestSupportError("SeaweedFS ended: \(self.log)") }
-            // Silence: it is asked again.
+            guard process.status == nil else { throw TestSupportError("SeaweedFS exited: \(self.log)") }
+            // The next poll repeats a failed check.
             return (try? await self.isReady()) ?? false
         }
     }
@@ -86,17 +85,17 @@ package final class S3Server: Sendable {
         _ = await process?.exit()
     }
 
-    /// The names of all objects below a prefix that ends with a slash.
+    /// Returns the names of all objects below a prefix that ends with a slash.
     package func objects(below prefix: String) async throws -> [String] {
         try await files(in: "/buckets/\(Self.bucket)/\(prefix)")
     }
 
-    /// Uploads in parts that were begun and are neither ended nor dropped.
+    /// Returns the multipart uploads that are neither completed nor aborted.
     package func uploads() async throws -> [String] {
         try await names(in: "/buckets/\(Self.bucket)/.uploads/").map(\.name)
     }
 
-    /// A server of a test's own, gone with the scope.
+    /// Runs `body` with a separate server, and kills the server afterwards.
     package static func with(_ body: (S3Server) async throws -> Void) async throws {
         let server = try S3Server()
         defer { try? FileManager.default.removeItem(atPath: server.folder) }
@@ -139,7 +138,7 @@ extension S3Server {
         return found.map { $0.replacing("/buckets/\(Self.bucket)/", with: "") }.sorted()
     }
 
-    /// As its own file system shows it, behind the back of S3.
+    /// Lists a folder with SeaweedFS's own filer API, which bypasses S3.
     private func names(in path: String) async throws -> [Entry] {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(filer.number)\(path)?limit=10000")
         request.headers.add(name: "accept", value: "application/json")
@@ -155,16 +154,16 @@ extension S3Server {
         } ?? []
     }
 
-    /// Its parts come up one after the other, and know of each other last.
+    /// Returns whether all components have started and are connected with each other.
     private func isReady() async throws -> Bool {
-        guard [201, 409].contains(try await ask(.POST, "/buckets/\(Self.bucket)/")),
-            try await ask(.PUT, "/ready", "ready") == 201, try await ask(.GET, "/ready") == 200
+        guard [201, 409].contains(try await send(.POST, "/buckets/\(Self.bucket)/")),
+            try await send(.PUT, "/ready", "ready") == 201, try await send(.GET, "/ready") == 200
         else { return false }
         let answer = try await HTTPClient.shared.execute(HTTPClientRequest(url: endpoint), timeout: .seconds(5))
         return answer.status == .forbidden
     }
 
-    private func ask(_ method: HTTPMethod, _ path: String, _ body: String? = nil) async throws -> Int {
+    private func send(_ method: HTTPMethod, _ path: String, _ body: String? = nil) async throws -> Int {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(filer.number)\(path)")
         request.method = method
         if let body { request.body = .bytes(ByteBuffer(string: body)) }
@@ -173,7 +172,7 @@ extension S3Server {
         return Int(response.status.code)
     }
 
-    /// What earlier runs have left, whose processes are no more.
+    /// Removes the folders of earlier runs whose processes have ended.
     private static func removeLeftovers() {
         let temporary = NSTemporaryDirectory()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: temporary)) ?? [] {

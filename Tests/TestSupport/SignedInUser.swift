@@ -1,13 +1,12 @@
 package import HTTPTypes
 
-/// Somebody signed in at a service under test.
 package protocol SignedInUser: Sendable {
     var token: String { get }
     var service: TestService { get }
 }
 
 extension SignedInUser {
-    /// Asks as he would.
+    /// Sends a request with the user's token.
     package func ask(
         _ method: HTTPRequest.Method,
         _ path: String,

@@ -3,19 +3,20 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Requests that send their head and a little of a large body, and then wait: what a slow or malicious client does.
+/// The result of requests that send their head and a part of a large body and then wait, as slow or malicious clients
+/// do.
 package struct SlowUploads: Sendable {
-    /// Those that were answered before their body was there, by status.
+    /// The number of requests that received a response before their body was complete, by status.
     package let answered: [Int: Int]
-    /// Those that are neither answered nor closed: their bodies have a place in the service's memory.
+    /// The number of requests that are neither answered nor closed, whose bodies occupy memory of the service.
     package let held: Int
 
-    /// Opens so many of the same request, and waits until no more than `most` are held.
+    /// Opens `count` equal requests, and waits until the service holds at most `most` of them.
     ///
-    /// A body declares `length`, or comes in chunks without it; `start` is its first bytes, all of them where it
-    /// `isWhole`. Where it `isDripping`, a space follows each second. `meanwhile` runs while the requests are open.
+    /// A body declares `length`, or is chunked when `length` is nil. `start` is the beginning of the body, or all of it
+    /// with `isWhole`. With `isDripping`, a space follows each second. `meanwhile` runs while the requests are open.
     ///
-    /// - Throws: `TestSupportError` where more are held for a minute.
+    /// - Throws: `TestSupportError` when the service holds more for a minute.
     package static func open(
         _ method: String,
         _ path: String,
@@ -72,11 +73,12 @@ package struct SlowUploads: Sendable {
     }
 
     private static func close(_ channels: [any Channel]) async {
-        for channel in channels { try? await channel.close().get() }  // Closed already is closed.
+        // Closing fails only when the channel is already closed.
+        for channel in channels { try? await channel.close().get() }
     }
 
     private final class StatusRecorder: Sendable {
-        /// 0 where a connection ended without an answer.
+        /// The status of each response; 0 for a connection that ended without a response.
         let statuses = Mutex<[Int]>([])
 
         var count: Int { statuses.withLock { $0.count } }
@@ -112,13 +114,13 @@ package struct SlowUploads: Sendable {
 }
 
 extension TestService {
-    /// Sends slow bodies of JSON, of almost a megabyte each, to every route.
+    /// Sends slow JSON bodies of almost a megabyte to every route.
     ///
     /// - Parameters:
-    ///   - routes: those of the service.
-    ///   - token: of the one user who sends them all.
-    ///   - most: how many may be held of each route.
-    /// - Throws: `TestSupportError` for a route that goes on to hold more.
+    ///   - routes: the routes of the service.
+    ///   - token: the token of the user who sends all requests.
+    ///   - most: how many requests the service may hold per route.
+    /// - Throws: `TestSupportError` for a route on which the service continues to hold more.
     package func sendSlowBodies(to routes: [PublicRoute], token: String, holdingAtMost most: Int = 9) async throws {
         try await served { port in
             for route in routes.sorted(by: { $0.description < $1.description }) {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A file system in memory of a megabyte, which is soon full; only root can mount one.
+/// A file system of one megabyte in memory, for tests of a full disk, which only root can mount.
 package enum SmallDisk {
     package static let isPossible: Bool = {
-        // Being root is not all: a sandbox may still say no.
+        // A sandboxed environment can forbid mounts even to root.
         guard geteuid() == 0, let path = try? mount(files: 8) else { return false }
         unmount(path)
         return true
     }()
 
-    /// Lends the path of a folder on it.
+    /// Runs `body` with the path of a folder on the file system.
     package static func with(files: Int = 1_000, _ body: (String) async throws -> Void) async throws {
         let path = try mount(files: files)
         defer { unmount(path) }
@@ -27,7 +27,7 @@ package enum SmallDisk {
     }
 
     private static func unmount(_ path: String) {
-        // At once out of sight, even while something is open there.
+        // A lazy unmount succeeds even while files are open.
         _ = run("umount", "--lazy", path)
         rmdir(path)
     }
@@ -37,7 +37,7 @@ package enum SmallDisk {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = command
         process.standardError = FileHandle.nullDevice
-        // Silence: what cannot be run has failed.
+        // A command that cannot start counts as failed.
         guard (try? process.run()) != nil else { return -1 }
         process.waitUntilExit()
         return process.terminationStatus

@@ -3,9 +3,9 @@ package import HTTPTypes
 import ServiceClient
 package import Wire
 
-/// A client of Socket.IO that polls (Engine.IO 4), one step at a time and no cleverer than the protocol.
+/// A Socket.IO client with HTTP long polling (Engine.IO 4), which performs one protocol step at a time.
 package final class SocketClient {
-    /// A request was answered with anything but 200.
+    /// A response with another status than 200.
     package struct Refused: Error {
         package let status: Int
         package let body: String
@@ -20,7 +20,7 @@ package final class SocketClient {
     private var events: [(name: String, argument: JSONValue)] = []
     private var replies: [String] = []
 
-    /// Opens a session, and connects to the namespace with this payload.
+    /// Opens a session, and connects to the namespace with the payload `auth`.
     package init(port: Int, headers: HTTPFields = [:], auth: String = "") async throws {
         transport = HTTPTransport(baseURLs: ["http://127.0.0.1:\(port)"])
         self.headers = headers
@@ -30,9 +30,9 @@ package final class SocketClient {
         try await send("40\(auth)")
     }
 
-    // MARK: Asking
+    // MARK: Events
 
-    /// Says an event and waits for its acknowledgement; `payload` is JSON text, nothing if nil.
+    /// Emits an event with `payload`, which is JSON text or nil for no argument, and waits for its acknowledgement.
     package func ask(_ event: String, _ payload: String? = "{}") async throws -> JSONValue {
         lastAcknowledgementID += 1
         try await send("42\(lastAcknowledgementID)\(Self.array(event, payload))")
@@ -41,12 +41,11 @@ package final class SocketClient {
         return acknowledgements[lastAcknowledgementID] ?? .null
     }
 
-    /// Says an event and wants no acknowledgement.
     package func say(_ event: String, _ payload: String? = "{}") async throws {
         try await send("42\(Self.array(event, payload))")
     }
 
-    /// The next event of that name; others are passed over.
+    /// Returns the next event of this name, and drops other events.
     package func event(_ name: String) async throws -> JSONValue {
         while true {
             while !events.isEmpty {
@@ -57,13 +56,12 @@ package final class SocketClient {
         }
     }
 
-    /// The answer to the wish to be connected: `40…` or `44…`.
+    /// Returns the reply to the connect packet: `40…` or `44…`.
     package func reply() async throws -> String {
         while replies.isEmpty { try await poll() }
         return replies.removeFirst()
     }
 
-    /// Waits until the server has closed the session.
     package func end() async throws {
         while !isClosed {
             do {
@@ -78,7 +76,7 @@ package final class SocketClient {
         "[\"\(event)\"\(payload.map { ",\($0)" } ?? "")]"
     }
 
-    // MARK: The wire
+    // MARK: Packets
 
     package func send(_ packet: String) async throws {
         _ = try await exchange(.post, packet)
@@ -86,19 +84,19 @@ package final class SocketClient {
 
     private func poll() async throws {
         guard !isClosed else { throw TestSupportError("the server has closed the session") }
-        for packet in try await exchange(.get) { try await take(packet) }
+        for packet in try await exchange(.get) { try await process(packet) }
     }
 
-    private func take(_ packet: String) async throws {
+    private func process(_ packet: String) async throws {
         switch packet.first {
         case "1": isClosed = true
         case "2": try await send("3")
-        case "4": try takeMessage(packet.dropFirst())
+        case "4": try processMessage(packet.dropFirst())
         default: break
         }
     }
 
-    private func takeMessage(_ packet: Substring) throws {
+    private func processMessage(_ packet: Substring) throws {
         let rest = packet.dropFirst()
         switch packet.first {
         case "0", "4": replies.append("4\(packet)")

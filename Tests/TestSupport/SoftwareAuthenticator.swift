@@ -4,7 +4,7 @@ package import CryptoExtras
 package import Foundation
 package import WebAuthn
 
-/// An authenticator in software, with one credential; what it says can be made wrong in every part.
+/// A software authenticator with one credential, of whose responses tests can falsify every part.
 package struct SoftwareAuthenticator: Sendable {
     package enum Key: Sendable {
         case es256(P256.Signing.PrivateKey)
@@ -12,7 +12,7 @@ package struct SoftwareAuthenticator: Sendable {
         case rs256(_RSA.Signing.PrivateKey)
     }
 
-    /// Flags of authenticator data (WebAuthn level 2, section 6.1).
+    /// The flags of authenticator data (WebAuthn level 2, section 6.1).
     package enum Flag {
         package static let present: UInt8 = 0x01
         package static let verified: UInt8 = 0x04
@@ -30,12 +30,10 @@ package struct SoftwareAuthenticator: Sendable {
     package var signCount: UInt32 = 0
     package var userHandle: Data?
     package var crossOrigin: Bool?
-    /// What the client says that it does, where it lies.
+    /// The `type` in the client data; nil for the true type.
     package var ceremony: String?
     package var format = "none"
-    /// Put into the attestation statement, where there are any.
     package var statement: [CBORValue: CBORValue] = [:]
-    /// Put behind the authenticator data.
     package var tail = Data()
 
     package init(
@@ -49,10 +47,10 @@ package struct SoftwareAuthenticator: Sendable {
         id = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
     }
 
-    /// What `navigator.credentials.create()` gives.
+    /// Returns the result of `navigator.credentials.create()`.
     package func create(_ challenge: String) throws -> RegistrationResponse {
         let client = clientData(ceremony ?? "webauthn.create", challenge)
-        // A model that does not say its name, the length of the credential's id, the id and the key.
+        // An empty AAGUID, the length of the credential's id, the id and the key.
         var credential = Data(count: 16)
         credential.append(contentsOf: [UInt8(id.count >> 8), UInt8(id.count & 255)])
         credential.append(id)
@@ -78,7 +76,7 @@ package struct SoftwareAuthenticator: Sendable {
         )
     }
 
-    /// What `navigator.credentials.get()` gives.
+    /// Returns the result of `navigator.credentials.get()`.
     package func get(_ challenge: String) throws -> AuthenticationResponse {
         let client = clientData(ceremony ?? "webauthn.get", challenge)
         let data = authenticatorData(flags, Data())
@@ -97,7 +95,7 @@ package struct SoftwareAuthenticator: Sendable {
 
     private func clientData(_ type: String, _ challenge: String) -> Data {
         let cross = crossOrigin.map { ",\"crossOrigin\":\($0)" } ?? ""
-        // Browsers add members now and then, to keep others from reading it by its letters.
+        // Browsers sometimes add members, so that servers do not compare the text with a template.
         let more = "\"other_keys_can_be_added_here\":\"do not compare clientDataJSON against a template\""
         let text = "{\"type\":\"\(type)\",\"challenge\":\"\(challenge)\",\"origin\":\"\(origin)\"\(cross),\(more)}"
         return Data(text.utf8)
@@ -120,7 +118,7 @@ package struct SoftwareAuthenticator: Sendable {
         }
     }
 
-    /// In COSE (RFC 9053, section 7; RFC 8230, section 4).
+    /// The public key as COSE (RFC 9053, section 7; RFC 8230, section 4).
     package var publicKey: CBORValue {
         let algorithm = CBORValue(algorithm)
         switch key {
@@ -137,7 +135,7 @@ package struct SoftwareAuthenticator: Sendable {
                 CBORValue(-2): .bytes(key.publicKey.rawRepresentation),
             ])
         case .rs256(let key):
-            // A key that was made has both.
+            // A generated key always has both numbers.
             let parts = try? key.publicKey.getKeyPrimitives()
             return .map([
                 CBORValue(1): CBORValue(3), CBORValue(3): algorithm,
@@ -157,7 +155,7 @@ package struct SoftwareAuthenticator: Sendable {
 }
 
 extension CBORValue {
-    /// In CTAP2's canonical form; nothing of ours says anything in CBOR, so only tests have this.
+    /// The value in CTAP2's canonical form; only tests encode CBOR, because Roost only reads it.
     package var encoded: [UInt8] {
         switch self {
         case .unsigned(let number): Self.head(0, number)
@@ -171,7 +169,7 @@ extension CBORValue {
         }
     }
 
-    /// Shorter keys first, and of one length by their bytes.
+    /// Encodes the pairs in the order of their keys: by length, then by bytes.
     private static func sorted(_ pairs: [CBORValue: CBORValue]) -> [UInt8] {
         let encoded = pairs.map { (key: $0.key.encoded, value: $0.value.encoded) }
         let sorted = encoded.sorted { one, other in

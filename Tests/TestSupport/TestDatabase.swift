@@ -2,16 +2,16 @@ package import Foundation
 import Logging
 package import Postgres
 
-/// A schema of the test's own in a real PostgreSQL, gone when the test has ended.
+/// A separate schema for one test in a real PostgreSQL, dropped at the end of the test.
 package struct TestDatabase: Sendable {
     package let pool: PostgresPool
     package let configuration: PostgresConfiguration
 
-    /// Where `make test` says the server is; `roost with-postgres` starts one and sets it.
+    /// Returns the server's URL from `TEST_DATABASE_URL`, which `roost with-postgres` sets in `make test`.
     package static func url() throws -> String {
         guard let url = ProcessInfo.processInfo.environment["TEST_DATABASE_URL"] else {
             throw TestSupportError(
-                "TEST_DATABASE_URL is not set: run the tests by `make test`, or inside `roost with-postgres --`"
+                "TEST_DATABASE_URL is not set: run the tests with `make test` or inside `roost with-postgres --`"
             )
         }
         guard
@@ -24,7 +24,7 @@ package struct TestDatabase: Sendable {
         return url
     }
 
-    /// Makes a schema, runs the migrations in it and hands over a pool that sees nothing else.
+    /// Creates a schema, runs the migrations in it, and passes `body` a pool that sees only this schema.
     package static func with<Value>(
         migrations: [Migration],
         connections: Int = 4,
@@ -41,7 +41,7 @@ package struct TestDatabase: Sendable {
         configuration.readConnections = 1
         configuration.readSettings = readSettings
         configuration.transactionConnections = connections
-        // The machine may be held up for seconds; tests of a bound set their own.
+        // A busy machine may stall for seconds. Tests of a timeout set their own.
         configuration.connectTimeout = .seconds(30)
         configuration.acquireTimeout = .seconds(30)
         configuration.readTimeout = .seconds(30)
@@ -57,13 +57,13 @@ package struct TestDatabase: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        // What is left over goes with the server, which `make test` throws away.
+        // `make test` deletes the server at the end, including schemas that could not be dropped.
         _ = try? await pool.execute("DROP SCHEMA \(unsafe: schema) CASCADE")
         await pool.shutdown()
         return try outcome.get()
     }
 
-    /// Leaves a request with an `Idempotency-Key` as a process does that is killed before it has kept the answer.
+    /// Sets a request with an `Idempotency-Key` to the state after a process was killed before it stored the response.
     package func loseAnswer(to key: String, token: UUID) async throws {
         try await pool.run(
             """
@@ -74,7 +74,7 @@ package struct TestDatabase: Sendable {
         )
     }
 
-    /// So many tests have a database at once; more would only wait for its connections.
+    /// Limits how many tests use a database concurrently, because more would only wait for connections.
     private static let semaphore = AsyncSemaphore(capacity: 8)
 }
 

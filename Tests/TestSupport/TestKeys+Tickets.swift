@@ -4,7 +4,7 @@ import JWTKit
 package import Wire
 
 extension TestKeys {
-    /// A stream ticket as auth issues it, except for `type` in its header and what `change` does to its claims.
+    /// Returns a stream ticket as auth issues it, with optional changes of the header's `type` and of the claims.
     package func ticket(
         for user: User.ID,
         session: String = UUID().uuidString.lowercased(),

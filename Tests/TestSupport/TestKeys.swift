@@ -4,7 +4,7 @@ package import JWTKit
 import Synchronization
 package import Wire
 
-/// Auth's part in tests of other services: a key pair, the tokens signed by it, and the sessions that ended.
+/// Replaces auth in tests of other services: a key pair, the tokens that it signs, and the revoked sessions.
 package final class TestKeys: CredentialSource {
     package static let issuer = "http://127.0.0.1:8080"
 
@@ -29,12 +29,12 @@ package final class TestKeys: CredentialSource {
     }
 
     package func revocations(after: Int64?) async throws -> RevocationPage {
-        // Held open for up to a second while there is nothing new, as auth does for five.
+        // Long polling for up to a second; auth waits for five.
         for _ in 0..<100 where after == Int64(revoked.withLock { $0.count }) {
             try await Task.sleep(for: .milliseconds(10))
         }
-        let known = revoked.withLock { $0 }
-        return RevocationPage(revocations: known, after: Int64(known.count))
+        let revocations = revoked.withLock { $0 }
+        return RevocationPage(revocations: revocations, after: Int64(revocations.count))
     }
 
     package func sessions(of hashes: [String]) async throws -> [KnownSession] {
@@ -42,10 +42,10 @@ package final class TestKeys: CredentialSource {
         return opened.withLock { opened in hashes.compactMap { opened[$0] } }
     }
 
-    /// The hashes that were asked about, by question.
+    /// The requested token hashes, by call.
     package var requestedSessions: [[String]] { lookups.withLock { $0 } }
 
-    /// Opens a session as a customer's account server does; returns its token.
+    /// Opens a session as a customer's account server does, and returns its token.
     package func openSession(
         of user: User.ID,
         session: String = UUID().uuidString.lowercased(),
@@ -56,7 +56,7 @@ package final class TestKeys: CredentialSource {
     ) -> String {
         let token = SessionToken.random()
         let hash = Base64URL.encode(SessionToken.hash(token))
-        let known = KnownSession(
+        let knownSession = KnownSession(
             tokenHash: hash,
             sessionId: session,
             applicationId: user.application,
@@ -66,7 +66,7 @@ package final class TestKeys: CredentialSource {
             platform: platform,
             pushToken: pushToken
         )
-        opened.withLock { $0[hash] = known }
+        opened.withLock { $0[hash] = knownSession }
         return token
     }
 
@@ -75,17 +75,16 @@ package final class TestKeys: CredentialSource {
         return keysOfApplications.withLock { keys in names.compactMap { keys[$0] } }
     }
 
-    /// The keys of applications that were asked about, by question.
+    /// The requested application keys, by call.
     package var requestedKeys: [[String]] { keyLookups.withLock { $0 } }
 
-    /// Gives an application a key, or takes it away again where there is no public half.
     package func setKey(_ key: ApplicationKey, publicKey: Data?) {
         keysOfApplications.withLock { keys in
             keys[key.name] = publicKey.map { KnownApplicationKey(name: key.name, publicKey: $0) }
         }
     }
 
-    /// Forgets a session, as auth does when it ends, without saying so by the feed.
+    /// Removes a session, as auth does when it ends, without an entry in the revocation feed.
     package func closeSession(_ session: String) {
         opened.withLock { $0 = $0.filter { $0.value.sessionId != session } }
     }
@@ -104,7 +103,7 @@ package final class TestKeys: CredentialSource {
         }
     }
 
-    /// A token as auth makes them, but for what `change` does to its claims and `header` to its header.
+    /// Returns a token as auth issues it, with optional changes of its claims and header.
     package func token(
         for user: User.ID,
         session: String = UUID().uuidString.lowercased(),
@@ -127,7 +126,7 @@ package final class TestKeys: CredentialSource {
         var fields: JWTHeader = ["typ": .string(AccessToken.type)]
         for (name, value) in header.fields { fields.fields[name] = value }
         let keys = await JWTKeyCollection().add(ecdsa: key, kid: JWKIdentifier(string: kid))
-        // A `kid` of the caller's goes into the header, while the key at hand signs.
+        // A `kid` from the caller goes into the header, but the same key signs.
         let named = fields.kid
         if let named { _ = await keys.add(ecdsa: key, kid: JWKIdentifier(string: named)) }
         return try await keys.sign(claims, kid: JWKIdentifier(string: named ?? kid), header: fields)

@@ -5,27 +5,27 @@ import ServiceHost
 import ServiceLifecycle
 
 extension TestService {
-    /// Serves on a port of this machine while the body runs, as the real one does; 0 takes any port.
+    /// Serves HTTP on a loopback port until `body` returns; 0 means any free port.
     package func served<Value: Sendable>(
         on port: Int = 0,
         bodyGrace: TimeAmount? = nil,
         _ body: @Sendable @escaping (_ port: Int) async throws -> Value
     ) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let (ports, told) = AsyncStream<Int>.makeStream()
+        let (ports, portContinuation) = AsyncStream<Int>.makeStream()
         let services = assembled.server(port: port, bodyGrace: bodyGrace, logger: logger) { channel in
-            told.yield(channel.localAddress?.port ?? 0)
+            portContinuation.yield(channel.localAddress?.port ?? 0)
         }
         let group = ServiceGroup(services: services, gracefulShutdownSignals: [], logger: logger)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {
-                defer { told.finish() }
+                defer { portContinuation.finish() }
                 try await group.run()
             }
             let outcome: Result<Value, any Error>
             do {
-                var taken = ports.makeAsyncIterator()
-                guard let port = await taken.next() else { throw TestSupportError("the server did not start") }
+                var portIterator = ports.makeAsyncIterator()
+                guard let port = await portIterator.next() else { throw TestSupportError("the server did not start") }
                 outcome = .success(try await body(port))
             } catch {
                 outcome = .failure(error)

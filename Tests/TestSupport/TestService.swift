@@ -9,21 +9,21 @@ package import ServiceHost
 import ServiceLifecycle
 package import Wire
 
-/// A service as it runs, but for the server: its router over a database of the test's own.
+/// A service without its HTTP server: its router over the test's own database.
 package struct TestService: Sendable {
     package let assembled: AssembledService
     package let database: TestDatabase
     package let tokens: ServiceTokens
     package let transport: InProcessTransport
 
-    /// Two applications, so that tests see what one's people can of the other's.
+    /// The applications, several so that tests can check their isolation.
     package static let applications: Set<String> = [RoostApplication.id, "other", "acme"]
 
     package static let secret = "a service secret for tests alone, long enough"
 
-    /// Starts a service with its background work and its verifier loaded, and ends it with the scope.
+    /// Starts a service with its background work and a loaded verifier, and stops it when `body` returns.
     ///
-    /// Neighbours are none unless named; settings go by the names of environment variables.
+    /// Peer services are unreachable unless given. Settings have the names of environment variables.
     package static func with<Service: SuiteService, Value: Sendable>(
         _ type: Service.Type,
         settings: [String: String] = [:],
@@ -39,7 +39,7 @@ package struct TestService: Sendable {
         }
     }
 
-    /// The same over a database that is there: two of them are two instances.
+    /// Starts a service over an existing database; two services over one database are two instances.
     package static func with<Service: SuiteService, Value: Sendable>(
         _ type: Service.Type,
         over database: TestDatabase,
@@ -50,7 +50,7 @@ package struct TestService: Sendable {
     ) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let blobs = NSTemporaryDirectory() + "roost-test-\(UUID().uuidString)"
-        // Silence: most tests keep no files.
+        // Most tests store no files, so the folder may not exist.
         defer { try? FileManager.default.removeItem(atPath: blobs) }
         let settings = ["BLOBS_PATH": blobs].merging(settings) { $1 }
         let tokens = try ServiceTokens(secret: secret, name: Service.name)
@@ -91,7 +91,7 @@ package struct TestService: Sendable {
         }
     }
 
-    /// Sends a request as a client would; `body` is JSON text.
+    /// Sends a client's request, whose `body` is JSON text.
     package func send(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -108,7 +108,7 @@ package struct TestService: Sendable {
         return TestHTTPResponse(response)
     }
 
-    /// As `caller` would call it, with a service token.
+    /// Returns a client that calls the service as the peer service `caller`, with a service token.
     package func peerClient(_ caller: String, callee: String) throws -> ServiceClient {
         let tokens = try ServiceTokens(secret: Self.secret, name: caller)
         return ServiceClient(callee: callee, transport: transport, retry: .never) {
@@ -117,7 +117,6 @@ package struct TestService: Sendable {
     }
 }
 
-/// An answer, with what tests ask of it.
 package struct TestHTTPResponse: Sendable {
     package let status: Int
     package let headers: HTTPFields
@@ -131,14 +130,14 @@ package struct TestHTTPResponse: Sendable {
 
     package var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The body's JSON; null where it is none.
+    /// The body as JSON; null when it is not JSON.
     package var json: JSONValue { (try? WireJSON.decoder().decode(JSONValue.self, from: body)) ?? .null }
 
     package func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try WireJSON.decoder().decode(type, from: body)
     }
 
-    /// The problem's code and field, where the answer is a problem.
+    /// The problem of an error response; nil for other bodies.
     package var problem: Problem? { try? WireJSON.decoder().decode(Problem.self, from: body) }
 }
 
@@ -158,12 +157,12 @@ extension JSONValue {
 }
 
 extension PeerServices {
-    /// Nobody to call.
+    /// Peer services that are all unreachable.
     package static let none = PeerServices { name in
         ServiceClient(callee: name, transport: UnreachableTransport(), retry: .never)
     }
 
-    /// Auth's keys by `keys`, and any service named in `services`.
+    /// Returns peer services of which only those in `services` are reachable.
     package static func with(_ services: [String: ServiceClient]) -> PeerServices {
         PeerServices { name in
             services[name] ?? ServiceClient(callee: name, transport: UnreachableTransport(), retry: .never)
@@ -175,7 +174,7 @@ private struct UnreachableTransport: Transport {
     func send(_ request: ServiceRequest) async throws -> ServiceResponse { throw TransportFailure.notSent }
 }
 
-/// Answers as auth does what every service asks of it: keys and revocations; anything else by `other`.
+/// Responds like auth to the requests of every service (keys, revocations and sessions), and passes others to `other`.
 package struct AuthTransport: Transport {
     private let keys: TestKeys
     private let other: @Sendable (ServiceRequest) async throws -> ServiceResponse
@@ -202,8 +201,8 @@ package struct AuthTransport: Transport {
             return try respond(KnownSessions(sessions: try await keys.sessions(of: hashes.map(String.init))))
         case "/internal/application-keys":
             let names = request.path.split(separator: "?").last?.split(separator: "&") ?? []
-            let asked = names.compactMap { String($0.dropFirst(4)).removingPercentEncoding }
-            return try respond(KnownApplicationKeys(keys: try await keys.applicationKeys(asked)))
+            let requested = names.compactMap { String($0.dropFirst(4)).removingPercentEncoding }
+            return try respond(KnownApplicationKeys(keys: try await keys.applicationKeys(requested)))
         default:
             return try await other(request)
         }

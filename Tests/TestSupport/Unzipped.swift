@@ -1,9 +1,11 @@
 import ChildProcesses
 package import Foundation
 
-/// An archive as Python's `zipfile` reads it, which checks every checksum.
+/// An archive read by Python's `zipfile`, which verifies every checksum.
 package struct Unzipped: Sendable {
-    /// It says what it has read in a file of its own, which may be longer than what is kept of a program's output.
+    /// The Python script.
+    ///
+    /// It writes the result to a file, because `ProcessCommand` limits the output of a program.
     private static let script = """
         import base64, json, sys, zipfile
         try:
@@ -14,8 +16,8 @@ package struct Unzipped: Sendable {
             answer = {"files": files, "times": times, "problem": bad}
         except zipfile.BadZipFile as error:
             answer = {"files": {}, "times": [], "problem": "BadZipFile: %s" % error}
-        with open(sys.argv[2], "w") as said:
-            json.dump(answer, said)
+        with open(sys.argv[2], "w") as report:
+            json.dump(answer, report)
         """
 
     private struct Contents: Decodable {
@@ -24,27 +26,26 @@ package struct Unzipped: Sendable {
         var problem: String?
     }
 
-    /// What is in each, by its name.
     package let files: [String: Data]
-    /// The times that there are, each once.
+    /// The distinct modification times.
     package let times: [String]
-    /// What keeps it from being whole: the file whose checksum is wrong, or why it is no archive.
+    /// The name of the first file with a wrong checksum, or the reason why the bytes are not an archive.
     package let problem: String?
 
     package init(_ bytes: some Sequence<UInt8>) async throws {
         let folder = NSTemporaryDirectory() + "unzipped-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // Silence: it is a temporary folder.
+        // A temporary folder that remains does no harm.
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let (archive, said) = ("\(folder)/archive.zip", "\(folder)/said.json")
+        let (archive, report) = ("\(folder)/archive.zip", "\(folder)/report.json")
         try Data(bytes).write(to: URL(filePath: archive))
         let (status, output) = try await ProcessCommand(
             "python3",
-            ["-c", Self.script, archive, said],
+            ["-c", Self.script, archive, report],
             environment: ProcessInfo.processInfo.environment
         ).run(within: .seconds(120))
         guard status.isSuccess else { throw TestSupportError("the archive cannot be read: \(output)") }
-        let contents = try JSONDecoder().decode(Contents.self, from: Data(contentsOf: URL(filePath: said)))
+        let contents = try JSONDecoder().decode(Contents.self, from: Data(contentsOf: URL(filePath: report)))
         (files, times, problem) = (contents.files, contents.times, contents.problem)
     }
 }

@@ -3,19 +3,19 @@ import Foundation
 import Images
 import Synchronization
 
-/// Prepares images one after another in as many workers as asked for, and says as JSON how fast and at what cost.
+/// Processes images in a number of workers, and prints the rate and the memory as JSON.
 @main struct ImageLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "image-load")
 
-    @Option(help: "How many workers.") var workers = 2
-    @Option(help: "How often each file is prepared.") var rounds = 10
-    @Option(help: "Where pictures are written; each round replaces those of the one before.") var folder: String
-    @Argument(help: "The images.") var files: [String]
+    @Option(help: "The number of workers.") var workers = 2
+    @Option(help: "How often each file is processed.") var rounds = 10
+    @Option(help: "The output folder. Each round replaces the files of the previous round.") var folder: String
+    @Argument(help: "The image files.") var files: [String]
 
     func run() async throws {
         let program = try ImageProcessorConfiguration.workerNextToExecutable()
         let imageProcessor = ImageProcessor(ImageProcessorConfiguration(worker: program, workers: workers))
-        // Workers are there before the clock runs.
+        // This round starts the workers before the measurement.
         try await prepare(imageProcessor, rounds: 1)
         let began = ContinuousClock.now
         try await prepare(imageProcessor, rounds: rounds)
@@ -34,8 +34,8 @@ import Synchronization
     private func prepare(_ imageProcessor: ImageProcessor, rounds: Int) async throws {
         let next = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<workers {
-                let own = "\(folder)/\(lane)"
+            for worker in 0..<workers {
+                let own = "\(folder)/\(worker)"
                 try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
                 group.addTask { [files] in
                     while let number = next.below(rounds * files.count) {
@@ -47,11 +47,11 @@ import Synchronization
         }
     }
 
-    /// The most memory that each worker has had at once, libraries included, in bytes (`proc(5)`, VmHWM).
+    /// Returns the peak resident memory of each worker in bytes, including libraries (`proc(5)`, VmHWM).
     private static func peakMemory(of program: String) throws -> [Int] {
         let own = ProcessInfo.processInfo.processIdentifier
         return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { entry in
-            // Silence: processes come and go.
+            // A process may end between the listing and the read.
             guard let status = try? String(contentsOfFile: "/proc/\(entry)/status", encoding: .utf8) else { return nil }
             func value(_ name: String) -> Int? {
                 let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") }
@@ -62,7 +62,6 @@ import Synchronization
     }
 }
 
-/// Gives each number once, from 0.
 private final class Counter: Sendable {
     private let next = Atomic(0)
 

@@ -3,19 +3,19 @@ import Foundation
 import PushProviders
 import Synchronization
 
-/// Hands notifications to a server that speaks APNs, and says as JSON how fast it took them.
+/// Sends notifications to an APNs server, and prints the rate as JSON.
 @main struct PushLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "push-load")
 
-    @Option(help: "Where APNs is.") var url: String
-    @Option(help: "The certificates it is trusted by, PEM.") var authority: String
-    @Option(help: "The developer account's key, PEM.") var key: String
-    @Option(help: "The key's id.") var keyID = "SANDBOXKEY"
-    @Option(help: "The account's team.") var teamID = "SANDBOXDEV"
-    @Option(help: "The app.") var topic = "org.example.roost"
-    @Option(help: "How many notifications.") var count = 100_000
-    @Option(help: "How many under way at once.") var concurrency = 400
-    @Option(help: "How many connections.") var connections = 4
+    @Option(help: "The URL of APNs.") var url: String
+    @Option(help: "A PEM file with the trusted authorities.") var authority: String
+    @Option(help: "A PEM file with the developer account's key.") var key: String
+    @Option(help: "The id of the key.") var keyID = "SANDBOXKEY"
+    @Option(help: "The team id of the account.") var teamID = "SANDBOXDEV"
+    @Option(help: "The topic, which is the app's id.") var topic = "org.example.roost"
+    @Option(help: "The number of notifications.") var count = 100_000
+    @Option(help: "The maximum number of notifications in flight.") var concurrency = 400
+    @Option(help: "The number of connections.") var connections = 4
 
     func run() async throws {
         var configuration = APNsClient.Configuration()
@@ -32,7 +32,7 @@ import Synchronization
             configuration: configuration
         )
         let run = PushLoadRun(client: client)
-        // Connections and token are there before the clock runs.
+        // This round opens the connections and signs the token before the measurement.
         await run.send(upTo: min(count, concurrency), concurrency)
         let began = (ContinuousClock.now, try Self.processorTime())
         await run.send(upTo: count, concurrency)
@@ -49,16 +49,14 @@ import Synchronization
         print(String(decoding: try encoder.encode(report), as: UTF8.self))
     }
 
-    /// Of this process, in seconds.
     private static func processorTime() throws -> Double {
         var usage = rusage()
-        // Either an enumeration or a number, as other C libraries in the build have it.
+        // RUSAGE_SELF is an enumeration or a number, depending on the C library.
         guard getrusage(.init(RUSAGE_SELF.rawValue), &usage) == 0 else { throw POSIXError(.EINVAL) }
         return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
     }
 }
 
-/// What has been sent, and what is left.
 final class PushLoadRun: Sendable {
     private let client: APNsClient
     private let next = Atomic(0)
@@ -81,7 +79,7 @@ final class PushLoadRun: Sendable {
                         guard number < count else { break }
                         await self.send(number)
                     }
-                    // The one that was one too many is there for the next run.
+                    // This task took a number beyond the limit, which the next run needs.
                     self.next.wrappingSubtract(1, ordering: .relaxed)
                 }
             }
@@ -94,7 +92,7 @@ final class PushLoadRun: Sendable {
         let message = PushMessage(
             id: UUID(),
             title: "erik is live",
-            body: "A quiet evening with the guitar, and whoever comes by",
+            body: "A quiet evening with the guitar and requests from the chat",
             data: ["url": .string("https://example.org/broadcasts/\(number)")],
             badge: 1,
             sound: "chord",

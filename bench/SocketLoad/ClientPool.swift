@@ -2,11 +2,11 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// All clients, on one event loop, and what they have heard.
+/// All clients, on one event loop.
 ///
-/// Touched on that loop alone, which makes the unchecked claim true.
+/// Unchecked: only that event loop accesses the pool.
 final class ClientPool: @unchecked Sendable {
-    /// How many connect at a time.
+    /// The number of concurrent connection attempts.
     private static let together = 64
 
     let plan: Plan
@@ -24,7 +24,7 @@ final class ClientPool: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// What cannot be measured is no figure.
+    /// Ends the program with an error, because an incomplete measurement is invalid.
     static func fail(_ reason: String) -> Never {
         FileHandle.standardError.write(Data("socket-load: \(reason)\n".utf8))
         exit(1)
@@ -59,7 +59,7 @@ final class ClientPool: @unchecked Sendable {
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(socket) }
             }
             .connect(host: "127.0.0.1", port: plan.port)
-            .whenFailure { Self.fail("client \(number) does not connect: \($0)") }
+            .whenFailure { Self.fail("client \(number) cannot connect: \($0)") }
     }
 
     func isReady() {
@@ -68,7 +68,7 @@ final class ClientPool: @unchecked Sendable {
         if connected == plan.listeners + plan.senders { allConnected?.succeed() }
     }
 
-    // MARK: Speaking
+    // MARK: Load
 
     func run(_ load: Load) -> EventLoopFuture<String> {
         let run = Run(load: load, plan: plan, loop: loop, sockets: plan.senders > 0 ? senders : listeners)

@@ -1,4 +1,4 @@
-/// How long messages took, by the microsecond.
+/// A histogram of latencies with buckets of one microsecond.
 struct Latencies {
     private var counts = [UInt32](repeating: 0, count: 4_000_000)
     private var total = 0

@@ -1,9 +1,8 @@
 import NIOCore
 
-/// A client of Socket.IO 5 over a WebSocket that looks at no more of a frame than its header, its first bytes and the
-/// time in it.
+/// A Socket.IO 5 client over WebSocket that reads only a frame's header, its first bytes and its timestamp.
 ///
-/// Touched on its channel's loop alone, which makes the unchecked claim true.
+/// Unchecked: only the channel's event loop accesses the client.
 final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -37,7 +36,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         expect = clientPool.plan.expect
     }
 
-    // MARK: Speaking
+    // MARK: Sending
 
     func write(_ text: String) {
         context?.write(wrapOutboundOut(Self.frame(text)), promise: nil)
@@ -52,7 +51,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         flush()
     }
 
-    /// A text frame, masked with zeros: the mask is there as it has to be, and costs nothing here.
+    /// Returns a text frame with a mask of zeros, which satisfies the protocol and needs no work.
     private static func frame(_ text: String) -> ByteBuffer {
         var frame = ByteBuffer()
         let count = text.utf8.count
@@ -66,7 +65,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         return frame
     }
 
-    // MARK: The channel
+    // MARK: Channel
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -81,7 +80,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        ClientPool.fail("a client was cut off")
+        ClientPool.fail("a client was disconnected")
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -94,7 +93,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
             rest.writeBuffer(&bytes)
             bytes = rest
         }
-        if stage == .upgrading, !takeHead(&bytes) {
+        if stage == .upgrading, !readHead(&bytes) {
             rest = bytes
             return
         }
@@ -103,7 +102,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         rest = bytes.readableBytes > 0 ? bytes : ByteBuffer()
     }
 
-    private func takeHead(_ bytes: inout ByteBuffer) -> Bool {
+    private func readHead(_ bytes: inout ByteBuffer) -> Bool {
         let view = bytes.readableBytesView
         guard let end = view.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
         guard view.starts(with: "HTTP/1.1 101".utf8) else {
@@ -114,19 +113,19 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         return true
     }
 
-    /// Goes through whole frames; tells how many bytes they were.
+    /// Processes the complete frames, and returns their size in bytes.
     private func scan(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0
         var received = 0
         let now = NIODeadline.now().uptimeNanoseconds
         while let (begin, end) = Self.frame(bytes, at) {
-            guard bytes[at] == 0x81 else { ClientPool.fail("a frame that is not of text: \(bytes[at])") }
+            guard bytes[at] == 0x81 else { ClientPool.fail("received a frame that is not text: \(bytes[at])") }
             let payload = UnsafeRawBufferPointer(rebasing: bytes[begin..<end])
             if stage == .ready, !expect.isEmpty, Self.begins(payload, expect) {
                 received += 1
                 note(payload, now)
             } else {
-                take(payload)
+                handle(payload)
             }
             at = end
         }
@@ -134,7 +133,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         return at
     }
 
-    /// Where the payload of the frame at a place begins and ends; nil if it is not whole.
+    /// Returns the bounds of the payload of the frame at an offset, or nil when the frame is incomplete.
     private static func frame(_ bytes: UnsafeRawBufferPointer, _ at: Int) -> (Int, Int)? {
         guard at + 2 <= bytes.count else { return nil }
         var begin = at + 2
@@ -144,7 +143,7 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
             guard begin <= bytes.count else { return nil }
             length = Int(bytes[at + 2]) << 8 | Int(bytes[at + 3])
         } else if length > 126 {
-            ClientPool.fail("a frame too large for this")
+            ClientPool.fail("received a frame of more than 65,535 bytes")
         }
         return begin + length <= bytes.count ? (begin, begin + length) : nil
     }
@@ -155,28 +154,28 @@ final class LoadSocket: ChannelInboundHandler, @unchecked Sendable {
         return true
     }
 
-    /// How long it took, by the time behind the two signs.
+    /// Records the latency from the timestamp after `@@`.
     private func note(_ payload: UnsafeRawBufferPointer, _ now: UInt64) {
         var at = 0
         let sign = UInt8(ascii: "@")
         while at + 18 <= payload.count, payload[at] != sign || payload[at + 1] != sign { at += 1 }
-        guard at + 18 <= payload.count else { ClientPool.fail("a message without its time") }
+        guard at + 18 <= payload.count else { ClientPool.fail("received a message without a timestamp") }
         var time: UInt64 = 0
         for index in at + 2..<at + 18 { time = time &* 10 &+ UInt64(payload[index] &- 48) }
         clientPool.delayed(now > time ? now - time : 0)
     }
 
-    /// What comes but seldom.
-    private func take(_ payload: UnsafeRawBufferPointer) {
+    /// Handles the rare packets: pings, refusals, joins and acknowledgements.
+    private func handle(_ payload: UnsafeRawBufferPointer) {
         if payload.first == Self.ping { return send("3") }
         if Self.begins(payload, Self.refused) {
-            ClientPool.fail("refused: \(String(decoding: payload, as: UTF8.self))")
+            ClientPool.fail("the server refused the connection: \(String(decoding: payload, as: UTF8.self))")
         }
         if stage == .entering {
             join(payload)
         } else if Self.begins(payload, Self.acknowledgement) {
             guard payload.firstRange(of: Self.good) != nil else {
-                ClientPool.fail("not said: \(String(decoding: payload, as: UTF8.self))")
+                ClientPool.fail("the server rejected an event: \(String(decoding: payload, as: UTF8.self))")
             }
             clientPool.acknowledged()
         }

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// One load, from its first message until all that was said is heard.
+/// One load, from its first message until all clients have received all messages.
 final class Run: @unchecked Sendable {
     private static let timeout = TimeAmount.seconds(5)
 
@@ -32,7 +32,7 @@ final class Run: @unchecked Sendable {
 
     func begin() -> EventLoopFuture<String> {
         guard parts.count == 2, !plan.expect.isEmpty, plan.bytes >= 20 else {
-            ClientPool.fail("nothing to say or to hear")
+            ClientPool.fail("--send needs one %, --expect a prefix, and --bytes at least 20")
         }
         loop.scheduleTask(in: .seconds(Int64(load.seconds))) { self.end() }
         switch load.pace {
@@ -52,7 +52,7 @@ final class Run: @unchecked Sendable {
         if isOver { finish() }
     }
 
-    /// Half a window at a time, so that what waits is said together, as many people's messages are.
+    /// Sends half a window at a time, so that several messages are pending together, as with many users.
     private func fill() {
         guard case .window(let window) = load.pace, !isOver else { return }
         let open = sent - received / plan.receivers
@@ -79,7 +79,7 @@ final class Run: @unchecked Sendable {
             sockets[sent % sockets.count].write(head + filler + parts[1])
             sent += 1
         }
-        // What one of them says at this moment is one write.
+        // One flush per client sends all its messages in one write.
         for offset in 0..<min(count, sockets.count) { sockets[(sent - 1 - offset) % sockets.count].flush() }
     }
 
@@ -88,7 +88,7 @@ final class Run: @unchecked Sendable {
         loop.scheduleTask(in: Self.timeout) {
             if !self.isDone {
                 ClientPool.fail(
-                    "heard \(self.received) of \(self.sent) times \(self.plan.receivers), \(self.answers) answers"
+                    "received \(self.received) of \(self.sent) × \(self.plan.receivers), \(self.answers) acknowledged"
                 )
             }
         }
@@ -98,7 +98,9 @@ final class Run: @unchecked Sendable {
     private func finish() {
         guard !isDone, received >= sent * plan.receivers, !isAcknowledged || answers >= sent else { return }
         isDone = true
-        guard received == sent * plan.receivers else { ClientPool.fail("heard \(received), more than was said") }
+        guard received == sent * plan.receivers else {
+            ClientPool.fail("received \(received) messages, more than were sent")
+        }
         let seconds = Double((NIODeadline.now() - began).nanoseconds) / 1e9
         promise.succeed(
             #"{"sent": \#(sent), "received": \#(received), "seconds": \#(seconds), "#

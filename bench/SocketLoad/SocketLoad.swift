@@ -3,38 +3,40 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Many Socket.IO clients in one thread, as the source of load: cheap enough not to be what is measured.
+/// A load generator of many Socket.IO clients in one thread, cheap enough to affect the measurement little.
 @main
 struct SocketLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "socket-load",
-        abstract: "Opens WebSockets of Socket.IO, says things over them and counts what arrives.",
+        abstract: "Opens Socket.IO connections over WebSocket, sends messages and counts deliveries.",
         discussion: """
-            Prints a line once all are connected. Then each line of its input is a load, answered by a line of JSON: \
-            `window N SECONDS` keeps N messages under way, `rate N SECONDS` says N a second. The end of its input ends it.
-            In what is said, `%` is where the filler with the time goes, and `#` the number of an acknowledgement.
+            Prints a line when all clients are connected. Each line of the standard input is then a load, and its \
+            result is a line of JSON. `window N SECONDS` keeps N messages in flight; `rate N SECONDS` sends N per \
+            second. The program ends at the end of its input.
+
+            In a message, `%` is replaced by filler with a timestamp, and `#` by an acknowledgement id.
             """
     )
 
     @Option(help: "The port of 127.0.0.1 to connect to.")
     var port: Int
-    @Option(help: "How many clients listen.")
+    @Option(help: "The number of clients that receive.")
     var clients: Int
-    @Option(help: "How many more only speak; 0 lets the listeners speak, who do not hear what they said themselves.")
+    @Option(help: "The number of further clients that only send; 0 makes the receivers send, except to themselves.")
     var senders = 0
-    @Option(help: "A file of the connect packets of the listeners, one a line, used in turns.")
+    @Option(help: "A file with connect packets for the receivers, one per line, used in turn.")
     var connects: String?
-    @Option(help: "What a listener says once it is connected.")
+    @Option(help: "The packet that a receiver sends after it is connected.")
     var join: String?
-    @Option(help: "How the packet begins that tells a listener that it is in.")
+    @Option(help: "The prefix of the packet after which a receiver is ready.")
     var ready: String?
-    @Option(help: "What is said.")
+    @Option(help: "The message packet.")
     var send = ""
-    @Option(help: "How a packet begins that is counted.")
+    @Option(help: "The prefix of the packets to count.")
     var expect = ""
-    @Option(help: "Bytes of filler in what is said.")
+    @Option(help: "The bytes of filler in a message.")
     var bytes = 100
-    @Option(help: "Seconds after which it ends whatever happens.")
+    @Option(help: "The seconds after which the program fails.")
     var timeout = 120
 
     func run() async throws {
@@ -53,11 +55,11 @@ struct SocketLoad: AsyncParsableCommand {
             bytes: bytes
         )
         let clientPool = ClientPool(plan: plan, loop: loop)
-        loop.scheduleTask(in: .seconds(Int64(timeout))) { ClientPool.fail("out of patience") }
+        loop.scheduleTask(in: .seconds(Int64(timeout))) { ClientPool.fail("timed out") }
         try await loop.flatSubmit { clientPool.connect() }.get()
         Self.printLine("connected")
         while let line = readLine() {
-            guard let load = Load(line) else { throw ValidationError("there is no load \(line)") }
+            guard let load = Load(line) else { throw ValidationError("invalid load: \(line)") }
             Self.printLine(try await loop.flatSubmit { clientPool.run(load) }.get())
         }
     }
@@ -67,7 +69,6 @@ struct SocketLoad: AsyncParsableCommand {
     }
 }
 
-/// What is done with the clients.
 struct Plan: Sendable {
     let port: Int
     let listeners: Int
@@ -79,16 +80,15 @@ struct Plan: Sendable {
     let expect: [UInt8]
     let bytes: Int
 
-    /// How many are to hear what one says.
     var receivers: Int { senders > 0 ? listeners : listeners - 1 }
 }
 
-/// What one line asks for.
+/// The load that one input line requests.
 struct Load: Sendable {
     enum Pace {
-        /// So many messages are under way: not yet heard by all.
+        /// The number of messages in flight, which not all clients have received.
         case window(Int)
-        /// So many are said a second, whatever is heard.
+        /// The number of messages per second, independent of deliveries.
         case rate(Int)
     }
 

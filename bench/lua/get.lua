@@ -1,3 +1,3 @@
--- The URL itself, again and again.
+-- Repeated GETs of the URL.
 package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
 require("report")

@@ -1,4 +1,4 @@
--- The same JSON body, posted again and again.
+-- Repeated POSTs of the same JSON body.
 package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
 require("report")
 wrk.method = "POST"

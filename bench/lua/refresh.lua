@@ -1,4 +1,4 @@
--- Refresh tokens, each of which was the answer to the one before; for one connection.
+-- Refreshes a session repeatedly, each time with the token of the previous response. For one connection.
 package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
 require("report")
 wrk.headers["Content-Type"] = "application/json"

@@ -1,4 +1,6 @@
--- Recorded requests, in turns. BENCH_INPUT names a file: of each its path in a line, one "Name: value" a line, an empty line.
+-- Recorded requests in turn. BENCH_INPUT names a file with, for each request, a line with the path, a line "Name:
+-- value" per
+-- header field, and an empty line.
 package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
 require("report")
 

@@ -1,4 +1,4 @@
--- The last line of every load, for wrk.py.
+-- Prints the last line of every load, which wrk.py parses.
 function done(summary, latency, requests)
     local errors = summary.errors
     local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout

@@ -1,5 +1,5 @@
--- Messages from many senders into one or many conversations, each with a clientMessageId of its own.
--- BENCH_INPUT names a file: the tokens of the conversations in its first line, the senders' jwts in its second.
+-- Messages from many senders to one or many conversations, each with its own clientMessageId.
+-- BENCH_INPUT names a file with the tokens of the conversations in the first line and the senders' jwts in the second.
 package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
 require("report")
 
@@ -22,7 +22,7 @@ end
 local sent = 0
 function request()
     sent = sent + 1
-    -- A stride that shares no divisor with 1,000 visits every conversation before it visits one again.
+    -- The stride shares no divisor with 1,000, so every conversation is visited before one is repeated.
     local conversation = conversations[(sent * 617) % #conversations + 1]
     local body = '{"data":"The quick brown fox jumps over the lazy dog, number ' .. sent ..
         '","clientMessageId":"' .. run .. "-" .. sent .. '"}'

@@ -1,4 +1,4 @@
--- The URL by many people in turn, whose jwts stand in the file that BENCH_INPUT names.
+-- GETs of the URL by many users in turn. BENCH_INPUT names a file with their jwts.
 package.path = os.getenv("BENCH_LUA") .. "/?.lua;" .. package.path
 require("report")
 

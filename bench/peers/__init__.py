@@ -1,9 +1,9 @@
-"""The programs we stand beside, each limited to one worker and set up as its own documentation says."""
+"""The peers, each limited to one worker and configured as its documentation recommends."""
 
 import sys
 from pathlib import Path
 
 
 def installed(name):
-    """A program that came with requirements.txt."""
+    """Returns the path of a program installed from requirements.txt."""
     return Path(sys.executable).parent / name

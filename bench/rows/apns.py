@@ -1,7 +1,7 @@
-"""How many notifications push's client hands over to Apple in a second, beside h2load with the same requests.
+"""Notifications per second from push's client to APNs, beside h2load with the same requests.
 
-Apple is the sandbox, over HTTP/2 and TLS on the same cores. h2load writes the same few bytes again and again and only
-counts the answers; the client writes each notification's JSON, has its deadline, and reads what Apple says.
+APNs is the sandbox, over HTTP/2 and TLS on the same cores. h2load sends the same bytes repeatedly and only counts the
+responses. The client encodes each notification's JSON, applies a deadline, and reads each response.
 """
 
 import json
@@ -18,11 +18,11 @@ from bench.table import Row
 ROUNDS = 3
 COUNT = 60_000
 CONNECTIONS = 4
-UNDER_WAY = 400
+IN_FLIGHT = 400
 RATIO = 0.5
 MESSAGE = {
     "aps": {
-        "alert": {"body": "A quiet evening with the guitar, and whoever comes by", "title": "erik is live"},
+        "alert": {"body": "A quiet evening with the guitar and requests from the chat", "title": "erik is live"},
         "badge": 1,
         "sound": "chord.caf",
     },
@@ -33,23 +33,23 @@ MESSAGE = {
 def measure(bench):
     directory = bench.directory("apns")
     with Sandbox(bench, directory) as sandbox:
-        known = sandbox.credentials()
-        (directory / "authority.pem").write_text(known["authority"])
-        (directory / "key.p8").write_text(known["apns"]["key"])
+        credentials = sandbox.credentials()
+        (directory / "authority.pem").write_text(credentials["authority"])
+        (directory / "key.p8").write_text(credentials["apns"]["key"])
         (directory / "message.json").write_text(json.dumps(MESSAGE, separators=(",", ":")))
         ours, theirs = [], []
-        # The first round only warms up.
+        # The first round is a warm-up.
         for number in range(ROUNDS + 1):
-            rates = _client(bench, known["apns"], directory), _h2load(bench, known["apns"], directory)
+            rates = _client(bench, credentials["apns"], directory), _h2load(bench, credentials["apns"], directory)
             if number:
                 ours.append(rates[0])
                 theirs.append(rates[1])
         counts = sandbox.counts()
         if counts["accepted"] < COUNT * (ROUNDS + 1):
-            raise RuntimeError(f"Apple has {counts}")
+            raise RuntimeError(f"the sandbox received {counts}")
     rate, peer = median(ours), median(theirs)
     met = rate >= RATIO * peer
-    return [Row("push, hand-over to Apple", "notifications/s", rate, "h2load", peer, f"≥ {RATIO} ×", met)]
+    return [Row("push, delivery to APNs", "notifications/s", rate, "h2load", peer, f"≥ {RATIO} ×", met)]
 
 
 def _client(bench, apns, directory):
@@ -62,7 +62,7 @@ def _client(bench, apns, directory):
         "topic": apns["topic"],
         "count": COUNT,
         "connections": CONNECTIONS,
-        "concurrency": UNDER_WAY,
+        "concurrency": IN_FLIGHT,
     }
     words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
     done = subprocess.run([bench.binaries / "push-load", *words], capture_output=True, text=True, timeout=120)
@@ -86,6 +86,6 @@ def _h2load(bench, apns, directory):
         "apns-collapse-id: broadcast",
     ]
     url = f"{apns['url']}/3/device/{'ab' * 32}"
-    streams = UNDER_WAY // CONNECTIONS
+    streams = IN_FLIGHT // CONNECTIONS
     body = directory / "message.json"
     return h2load.run(url, CONNECTIONS, streams, bench.seconds, directory, headers=headers, body=body).rate

@@ -1,7 +1,7 @@
-"""A broadcast that goes live: from the poll that saw it until push has taken it, over the events' way.
+"""A broadcast that goes live: from the poll that finds it until push has accepted its event.
 
-Both moments are the database's: when social first saw a stream, and when push noted the event. Beside that how long it
-takes from going live, of which up to five seconds are the time until the next poll.
+Both times are from the database: when social first saw a broadcast, and when push stored the event. A second row has
+the time since the broadcast went live, of which up to five seconds are the time until the next poll.
 """
 
 import time
@@ -12,7 +12,7 @@ from bench.table import Row
 
 ROUNDS = 5
 AT_ONCE = 4
-HANDED_OVER = 1.0
+TO_PUSH = 1.0
 POLL = 5.0
 
 
@@ -24,26 +24,26 @@ def measure(bench):
         for start in (suite.start_conversations, suite.start_photos, suite.start_push):
             start()
         suite.start_social(EVENT_SUBSCRIBERS="broadcast.live=push", **networks.settings(polls=0))
-        scene = _Scene(suite, networks)
-        # Of the three that the sandbox begins with one is not yet old news.
-        scene.wait_for(lambda: scene.count("push.event_inbox") == 1, "the first poll")
-        handed, arrived = [], []
+        fixture = _Fixture(suite, networks)
+        # One of the sandbox's three initial broadcasts is recent enough for an event.
+        fixture.wait_for(lambda: fixture.count("push.event_inbox") == 1, "the first poll")
+        delays_to_push, arrived = [], []
         for number in range(ROUNDS):
-            delays, whole = scene.go_live(number)
-            handed += delays
+            delays, whole = fixture.go_live(number)
+            delays_to_push += delays
             arrived.append(whole)
-    what = f"a broadcast, {len(handed)} of them"
+    what = f"a broadcast, {len(delays_to_push)} of them"
     return [
-        _limit(f"{what}, from the poll to push", max(handed), HANDED_OVER),
-        _limit(f"{what}, from going live to push", max(arrived), POLL + HANDED_OVER),
+        _limit(f"{what}, from the poll to push", max(delays_to_push), TO_PUSH),
+        _limit(f"{what}, from going live to push", max(arrived), POLL + TO_PUSH),
     ]
 
 
 def _limit(what, seconds, most):
-    return Row(what, "s at most", seconds, "", None, f"≤ {most:.0f}", seconds <= most)
+    return Row(what, "s, max", seconds, "", None, f"≤ {most:.0f}", seconds <= most)
 
 
-class _Scene:
+class _Fixture:
     def __init__(self, suite, networks):
         self.suite, self.networks = suite, networks
 
@@ -57,19 +57,19 @@ class _Scene:
         began = time.monotonic()
         while not holds():
             if time.monotonic() - began > 20:
-                raise RuntimeError(f"{what} did not come in 20 seconds")
+                raise RuntimeError(f"{what} did not arrive within 20 seconds")
             time.sleep(0.02)
         return time.monotonic() - began
 
     def go_live(self, number):
-        """Seconds from the poll to push, of each of a few that begin at once; and from their beginning on."""
-        known = self.count("push.event_inbox")
+        """Starts a few broadcasts at once. Returns the seconds from each poll to push, and from the start to the end."""
+        before = self.count("push.event_inbox")
         ids = []
         began = time.monotonic()
-        for place in range(AT_ONCE):
-            draft = {"broadcaster": f"singer-{number}-{place}", "community": "RedditSessions", "title": "Live"}
+        for index in range(AT_ONCE):
+            draft = {"broadcaster": f"singer-{number}-{index}", "community": "RedditSessions", "title": "Live"}
             ids.append(self.networks.client.post("/sandbox/broadcasts", draft)["id"])
-        self.wait_for(lambda: self.count("push.event_inbox") == known + AT_ONCE, "the events")
+        self.wait_for(lambda: self.count("push.event_inbox") == before + AT_ONCE, "the events")
         whole = time.monotonic() - began
         names = ", ".join(f"'{name}'" for name in ids)
         rows = self.sql(

@@ -1,6 +1,6 @@
-"""What a connection that only waits takes of the gateway's memory, in cleartext and over TLS, beside nginx and Traefik.
+"""The gateway's memory for an idle connection, in cleartext and over TLS, beside nginx and Traefik.
 
-Each of 5,000 has had one request answered, and is then left alone.
+Each of 5,000 connections has had one response and is then idle.
 """
 
 import socket
@@ -22,14 +22,14 @@ REQUEST = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 def measure(bench):
     rows = []
     for is_secure in (False, True):
-        weights = _weigh(bench, is_secure)
+        kilobytes = _measure_memory(bench, is_secure)
         what = "idle connections, " + ("TLS" if is_secure else "cleartext")
         for peer in ("nginx", "traefik"):
-            rows.append(Row(f"{COUNT:,} {what}", "kB each", weights["ours"], peer, weights[peer]))
+            rows.append(Row(f"{COUNT:,} {what}", "kB each", kilobytes["ours"], peer, kilobytes[peer]))
     return rows
 
 
-def _weigh(bench, is_secure):
+def _measure_memory(bench, is_secure):
     name = "tls-connections" if is_secure else "connections"
     with ExitStack() as stack:
         directory = bench.directory(name)
@@ -40,26 +40,28 @@ def _weigh(bench, is_secure):
         auth = suite.start_auth()
         service = f"127.0.0.1:{free_port()}"
         backend = stack.enter_context(nginx.service(directory, int(service[10:]), document, auth.address))
-        backend.wait_until(lambda: web.answers(f"http://{service}", PATH))
+        backend.wait_until(lambda: web.responds(f"http://{service}", PATH))
         gateway = suite.start_gateway(
             event_loops=1, settings=made and made.settings, auth=f"http://{service}", conversations=f"http://{service}"
         )
-        lanes = {"ours": (gateway.program, gateway.url)}
+        targets = {"ours": (gateway.program, gateway.url)}
         for peer in (nginx, traefik):
             port = free_port()
             program = stack.enter_context(peer.proxy(directory, port, service, certificate=made))
             url = f"{'https' if made else 'http'}://127.0.0.1:{port}"
-            program.wait_until(lambda url=url: web.answers(url, PATH))
-            lanes[peer.__name__.rpartition(".")[2]] = (program, url)
-        return {name: _each(program, int(url.rpartition(":")[2]), is_secure) for name, (program, url) in lanes.items()}
+            program.wait_until(lambda url=url: web.responds(url, PATH))
+            targets[peer.__name__.rpartition(".")[2]] = (program, url)
+        return {
+            name: _each(program, int(url.rpartition(":")[2]), is_secure) for name, (program, url) in targets.items()
+        }
 
 
 def _each(program, port, is_secure):
-    """Kilobytes that a connection adds to a program."""
+    """Returns the kilobytes that a connection adds to a program."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    # The first few bring caches and pools along, which later ones share.
+    # The first connections fill caches and pools, which later ones share.
     connections = _open_all(100, port, context if is_secure else None)
     before = program.rss_bytes()
     try:
@@ -72,7 +74,10 @@ def _each(program, port, is_secure):
 
 
 def _open_all(count, port, context):
-    """Several at a time: where an answer comes in two parts, the second waits 40 ms for the first's acknowledgement."""
+    """Opens several connections at a time.
+
+    In a response of two packets, the second can wait 40 ms for the acknowledgement of the first (Nagle's algorithm).
+    """
     with ThreadPoolExecutor(16) as threads:
         return list(threads.map(lambda _: _open(port, context), range(count)))
 
@@ -82,12 +87,12 @@ def _open(port, context):
     if context:
         connection = context.wrap_socket(connection)
     connection.sendall(REQUEST)
-    answer = b""
-    while b"\r\n\r\n" not in answer:
+    response = b""
+    while b"\r\n\r\n" not in response:
         piece = connection.recv(4_096)
         if not piece:
-            raise RuntimeError(f"port {port} closed a connection unasked")
-        answer += piece
-    if b" 200 " not in answer.split(b"\r\n", 1)[0]:
-        raise RuntimeError(f"port {port}: {answer[:100]!r}")
+            raise RuntimeError(f"port {port} closed a connection unexpectedly")
+        response += piece
+    if b" 200 " not in response.split(b"\r\n", 1)[0]:
+        raise RuntimeError(f"port {port}: {response[:100]!r}")
     return connection

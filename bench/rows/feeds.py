@@ -1,9 +1,9 @@
-"""Home feeds of somebody who follows 500 of 100,000 people, who have posted 100,000 times, and a million times.
+"""Home feeds of a user who follows 500 of 100,000 people, with 100,000 and with a million posts in total.
 
-Asked directly, over HTTP with the jwt verified; beside the first page pgbench runs the statements that the service
-runs, from as many clients. However much was posted, it must take the same time: of so few clients that none waits for
-another's turn on a core. Then what is paid once: posts that are new since the last look, somebody with 10,000 posts
-who is followed, somebody with 100,000 followers who posts; and the search among a million people.
+The requests go directly to the service, which verifies the jwt. Beside them pgbench runs the service's statements with
+as many clients. The latency must be the same for both sizes, measured with so few clients that none waits for a core.
+Further rows measure single operations: an update of the feed with new posts, following a user with 10,000 posts, a post
+by a user with 100,000 followers, and the search among a million people.
 """
 
 import time
@@ -16,9 +16,9 @@ from bench.seeding import SQL
 from bench.table import Row
 
 CONNECTIONS = 32
-# Where more wait for two cores, p99 is a third more or less from one load to the next, and here a tenth.
+# With more clients on two cores, p99 varies by a third between loads; with 4 it varies by a tenth.
 FEW = 4
-# So many that the median of two sizes' p99 differs by less than a tenth where they are the same.
+# Enough rounds that the median p99 of two equal loads differs by less than a tenth.
 ROUNDS = 8
 SIZES = (100_000, 1_000_000)
 PEOPLE = 100_000
@@ -27,7 +27,7 @@ NEW = 50
 MANY = 10_000
 FOUND = 1_000_000
 TRIES = 9
-# The reads of photos are planned so (PhotosService.readSettings).
+# The planner settings of photos' reads (PhotosService.readSettings).
 PLANS = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
@@ -39,25 +39,25 @@ PLANS = {
 
 def measure(bench):
     with ExitStack() as stack:
-        scenes = {size: _Scene(stack.enter_context(bench.suite(f"feeds{size}")), size) for size in SIZES}
+        fixtures = {size: _Fixture(stack.enter_context(bench.suite(f"feeds{size}")), size) for size in SIZES}
         ours, theirs, few = ({size: [] for size in SIZES} for _ in range(3))
         for round_ in range(ROUNDS + 1):
-            # Both sizes come first equally often: what slows a machine for a while hits both.
-            for size, scene in sorted(scenes.items(), reverse=round_ % 2):
-                mine = wrk.run(scene.url + "/photos/home", CONNECTIONS, bench.seconds, scene.headers)
-                pgbench = scene.pgbench()
-                calm = wrk.run(scene.url + "/photos/home", FEW, bench.seconds, scene.headers)
-                # The first round warms both up.
+            # Both sizes run first equally often, so that a temporary slowdown affects both.
+            for size, fixture in sorted(fixtures.items(), reverse=round_ % 2):
+                mine = wrk.run(fixture.url + "/photos/home", CONNECTIONS, bench.seconds, fixture.headers)
+                pgbench = fixture.pgbench()
+                calm = wrk.run(fixture.url + "/photos/home", FEW, bench.seconds, fixture.headers)
+                # The first round is a warm-up for both.
                 if round_ > 0:
                     ours[size].append(mine)
                     theirs[size].append(pgbench)
                     few[size].append(calm)
-        large = scenes[SIZES[-1]]
-        return _page_rows(ours, theirs, few) + _once_rows(large) + _search_rows(bench, large)
+        large = fixtures[SIZES[-1]]
+        return _page_rows(ours, theirs, few) + _operation_rows(large) + _search_rows(bench, large)
 
 
-class _Scene:
-    """The service, and a reader with 500 followees in a database of its own."""
+class _Fixture:
+    """The service, and a reader with 500 followees in a separate database."""
 
     def __init__(self, suite, size):
         self.suite, self.postgres = suite, suite.bench.postgres
@@ -75,7 +75,7 @@ class _Scene:
         page = self.client.get("/photos/home")["posts"]
         times = [post["timestamp"] for post in page]
         if len(page) != 20 or times != sorted(times, reverse=True):
-            raise RuntimeError(f"the first page has {len(page)} posts, or in no order")
+            raise RuntimeError(f"the first page has {len(page)} posts or is not sorted")
 
     def person(self, user):
         return int(self.sql(f"SELECT person_id FROM photos.people WHERE user_id = '{user}'")[0][0])
@@ -101,7 +101,7 @@ class _Scene:
         )
 
     def timed(self, *requests):
-        """Milliseconds of requests one after the other."""
+        """Returns the milliseconds of several requests in sequence."""
         began = time.perf_counter()
         for method, path, body in requests:
             self.client.request(method, path, body)
@@ -120,17 +120,17 @@ def _page_rows(ours, theirs, few):
     return rows
 
 
-def _once_rows(scene):
+def _operation_rows(fixture):
     home = ("GET", "/photos/home", None)
     made = []
     for _ in range(TRIES):
-        scene.sql(
+        fixture.sql(
             f"""
             WITH authors AS (
                 UPDATE photos.people SET last_post_number = last_post_number + 1, post_count = post_count + 1,
                        last_posted_at = clock_timestamp()
                 WHERE person_id IN (
-                    SELECT followee_id FROM photos.follows WHERE follower_id = {scene.reader}
+                    SELECT followee_id FROM photos.follows WHERE follower_id = {fixture.reader}
                     ORDER BY random() LIMIT {NEW}
                 )
                 RETURNING person_id, last_post_number, last_posted_at
@@ -139,24 +139,24 @@ def _once_rows(scene):
             SELECT person_id, last_post_number, 'roost', 'new', last_posted_at FROM authors
             """
         )
-        made.append(scene.timed(home))
-    me = scene.person(scene.followed.get("/photos/me")["userId"])
-    prolific = scene.run("feeds-many.sql", {"posts": MANY, "followed": me})[-1][0]
-    scene.sql("VACUUM ANALYZE; CHECKPOINT")
+        made.append(fixture.timed(home))
+    me = fixture.person(fixture.followed.get("/photos/me")["userId"])
+    prolific = fixture.run("feeds-many.sql", {"posts": MANY, "followed": me})[-1][0]
+    fixture.sql("VACUUM ANALYZE; CHECKPOINT")
     path, followed = f"/photos/people/{quote(prolific)}/follow", []
     for _ in range(TRIES):
-        followed.append(scene.timed(("PUT", path, None), home))
-        scene.client.request("DELETE", path)
+        followed.append(fixture.timed(("PUT", path, None), home))
+        fixture.client.request("DELETE", path)
     posted = []
     for number in range(TRIES):
-        upload = images.upload(scene.url, scene.followed.token, images.pixel(number))
+        upload = images.upload(fixture.url, fixture.followed.token, images.pixel(number))
         began = time.perf_counter()
-        scene.followed.post("/photos/posts", {"text": "to all of them", "uploadIds": [upload]})
+        fixture.followed.post("/photos/posts", {"text": "to all of them", "uploadIds": [upload]})
         posted.append((time.perf_counter() - began) * 1e3)
     return [
         _limit(f"home feed, {NEW} new posts of {FOLLOWEES} followees", made, 30),
-        _limit(f"follow of somebody with {MANY:,} posts, and the first page with them", followed, 100),
-        _limit(f"post by somebody with {PEOPLE:,} followers", posted, 20),
+        _limit(f"follow of a user with {MANY:,} posts, and the next first page", followed, 100),
+        _limit(f"post by a user with {PEOPLE:,} followers", posted, 20),
     ]
 
 
@@ -165,15 +165,19 @@ def _limit(what, milliseconds, most):
     return Row(what, "median, ms", value, "", None, f"≤ {most}", value <= most)
 
 
-def _search_rows(bench, scene):
-    scene.run("people.sql", {"people": FOUND})
-    scene.sql("VACUUM ANALYZE; CHECKPOINT")
+def _search_rows(bench, fixture):
+    fixture.run("people.sql", {"people": FOUND})
+    fixture.sql("VACUUM ANALYZE; CHECKPOINT")
     rows = []
     searches = (
-        ("two letters", "an"), ("a name", "maria"), ("both names", "maria ben"), ("both, the other first", "ben maria"),
-        ("beginnings of both", "mari tim"), ("nobody", "zzyzx"),
+        ("two letters", "an"),
+        ("a name", "maria"),
+        ("both names", "maria ben"),
+        ("both names, reversed", "ben maria"),
+        ("prefixes of both names", "mari tim"),
+        ("no match", "zzyzx"),
     )
     for what, query in searches:
-        load = wrk.run(f"{scene.url}/photos/people?query={quote(query)}", 1, bench.seconds, scene.headers)
+        load = wrk.run(f"{fixture.url}/photos/people?query={quote(query)}", 1, bench.seconds, fixture.headers)
         rows.append(Row(f"search of {FOUND:,} people, {what}", "p99, ms", load.p99, "", None, "≤ 10", load.p99 <= 10))
     return rows

@@ -1,9 +1,9 @@
-"""What a request costs that goes through the gateway, beside nginx, Traefik and Caddy.
+"""The cost of a proxied request, beside nginx, Traefik and Caddy.
 
-1 KB of JSON from an nginx that stands in for the service, and once more from two of them, 64 connections from one wrk
-thread, one worker or event loop each, HTTP/1.1 in cleartext, access logs off. All share the machine's cores with the
-load, so the processor time of the proxy's process is the sound figure and the rates are only good beside each other.
-The rounds alternate and their median counts.
+The upstream is an nginx with 1 KB of JSON, and in further rows two of them. The load is 64 connections from one wrk
+thread, over HTTP/1.1 in cleartext. Each proxy has one worker or event loop and no access log. All programs share the
+cores with the load, so the processor time of the proxy is reliable, and rates only compare within the run. The rounds
+alternate, and their median counts.
 """
 
 import json
@@ -19,7 +19,7 @@ CONNECTIONS = 64
 ROUNDS = 3
 OPEN = "/.well-known/openid-configuration"
 CLOSED = "/conversations"
-# Limits that are counted, and never reached.
+# Rate limits that are counted but never reached.
 GENEROUS = {"RATE_USER": "1000000", "RATE_ADDRESS": "1000000"}
 
 
@@ -34,38 +34,38 @@ def measure(bench):
         for address in services:
             port = int(address.partition(":")[2])
             backend = stack.enter_context(nginx.service(directory, port, document, auth.address))
-            backend.wait_until(lambda address=address: web.answers(f"http://{address}", OPEN))
+            backend.wait_until(lambda address=address: web.responds(f"http://{address}", OPEN))
         service = services[1]
 
-        lanes = {"nginx itself": (backend, f"http://{service}", OPEN, [])}
+        targets = {"nginx itself": (backend, f"http://{service}", OPEN, [])}
         for peer in (nginx, traefik, caddy):
             port = free_port()
             program = stack.enter_context(peer.proxy(directory, port, service))
             url = f"http://127.0.0.1:{port}"
-            program.wait_until(lambda url=url: web.answers(url, OPEN))
-            lanes[peer.__name__.rpartition(".")[2]] = (program, url, OPEN, [])
+            program.wait_until(lambda url=url: web.responds(url, OPEN))
+            targets[peer.__name__.rpartition(".")[2]] = (program, url, OPEN, [])
         port = free_port()
         program = stack.enter_context(nginx.proxy(directory, port, *services))
         url = f"http://127.0.0.1:{port}"
-        program.wait_until(lambda: web.answers(url, OPEN))
-        lanes["nginx, two instances"] = (program, url, OPEN, [])
+        program.wait_until(lambda: web.responds(url, OPEN))
+        targets["nginx, two instances"] = (program, url, OPEN, [])
         gateway = suite.start_gateway(event_loops=1, auth=f"http://{service}", conversations=f"http://{service}")
         jwt = suite.sign_in(auth.url)
-        lanes["ours"] = (gateway.program, gateway.url, OPEN, [])
-        lanes["ours, jwt"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
+        targets["ours"] = (gateway.program, gateway.url, OPEN, [])
+        targets["ours, jwt"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
         both = ",".join(f"http://{address}" for address in services)
         for name, limits in (("two instances", {}), ("two instances, limits on", GENEROUS)):
             gateway = suite.start_gateway(event_loops=1, settings=limits, auth=both, conversations=both)
-            lanes[f"ours, {name}"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
+            targets[f"ours, {name}"] = (gateway.program, gateway.url, CLOSED, [f"Authorization: Bearer {jwt}"])
 
-        for _, url, path, headers in lanes.values():
+        for _, url, path, headers in targets.values():
             wrk.run(url + path, CONNECTIONS, 1, headers)
-        figures = {name: [] for name in lanes}
+        figures = {name: [] for name in targets}
         for _ in range(ROUNDS):
-            for name, (program, url, path, headers) in lanes.items():
+            for name, (program, url, path, headers) in targets.items():
                 figures[name].append(_round(program, url + path, headers, bench.seconds))
         medians = {name: _median(rounds) for name, rounds in figures.items()}
-    bench.note("gateway, all of it", _detail(medians))
+    bench.note("gateway, all figures", _detail(medians))
     return list(_rows(medians))
 
 
@@ -85,18 +85,18 @@ def _rows(medians):
         what = "gateway, jwt verified" if ours == "ours, jwt" else "gateway, open route"
         cost = medians[ours]["cpu"]
         for peer in ("nginx", "traefik", "caddy"):
-            yield Row(what, "µs CPU a request", cost, peer, medians[peer]["cpu"], f"≤ {limit} µs", cost <= limit)
+            yield Row(what, "µs CPU per request", cost, peer, medians[peer]["cpu"], f"≤ {limit} µs", cost <= limit)
         yield Row(what, "requests/s", medians[ours]["rate"], "nginx", medians["nginx"]["rate"])
         yield Row(what, "p99, ms", medians[ours]["p99"], "nginx", medians["nginx"]["p99"])
     for ours in ("two instances", "two instances, limits on"):
         cost, peer = medians[f"ours, {ours}"]["cpu"], medians["nginx, two instances"]["cpu"]
         what = f"gateway, jwt, {ours}"
-        yield Row(what, "µs CPU a request", cost, "nginx, two", peer, "≤ 50 µs", cost <= 50)
+        yield Row(what, "µs CPU per request", cost, "nginx, two", peer, "≤ 50 µs", cost <= 50)
 
 
 def _detail(medians):
     lines = [
-        "| | µs CPU a request | requests/s | p50, ms | p99, ms | RSS, MB |",
+        "| | µs CPU per request | requests/s | p50, ms | p99, ms | RSS, MB |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for name, it in medians.items():

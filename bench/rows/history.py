@@ -1,7 +1,7 @@
-"""The twenty newest messages of a hundred thousand, and of a million.
+"""The 20 newest messages of 100,000 and of a million.
 
-Ours is asked directly, over HTTP with the jwt verified; beside it pgbench runs the statement that the service runs,
-from as many clients. However much there is, it must take the same time.
+The requests go directly to the service, which verifies the jwt. Beside them pgbench runs the service's statement with
+as many clients. The rate must be the same for both sizes.
 """
 
 from statistics import mean
@@ -31,7 +31,7 @@ def measure(bench):
             for size, conversation in zip(SIZES, made, strict=True):
                 mine = _ours(bench, conversations.url, user, conversation)
                 pgbench = _pgbench(bench, suite, user, conversation)
-                # The first round warms both up.
+                # The first round is a warm-up for both.
                 if round_ > 0:
                     ours[size].append(mine)
                     theirs[size].append(pgbench)

@@ -1,4 +1,4 @@
-"""How soon a service is ready, and what it holds in memory a minute later with nothing to do."""
+"""The time until a service is ready, and its memory after an idle minute."""
 
 import time
 
@@ -13,17 +13,17 @@ MEMORY = 40e6
 
 
 class Idle:
-    """The suite and PocketBase, started first and weighed last."""
+    """The suite and PocketBase, started first and measured last."""
 
     def __init__(self, bench):
         self.suite = bench.suite("idle")
-        # Once to migrate, then again as an operator restarts them: that start is the one that counts.
+        # The first start runs the migrations. The second is an ordinary restart, which is measured.
         with self.suite:
             self.first = self.suite.start_every_program()
         self.running = self.suite.start_every_program()
         port = free_port()
         self.peer = pocketbase.start(bench.directory("pocketbase-idle"), port)
-        self.peer_ready = self.peer.wait_until(lambda: web.answers(f"http://127.0.0.1:{port}", "/api/health"))
+        self.peer_ready = self.peer.wait_until(lambda: web.responds(f"http://127.0.0.1:{port}", "/api/health"))
 
     def __enter__(self):
         return self

@@ -1,8 +1,8 @@
-"""An image as it is read at /media: whole, a part of it, and that one's copy is still good, beside nginx with the same file.
+"""Reads of an image at /media: whole, a range, and not modified (304), beside nginx with the same file.
 
-64 connections from one wrk thread, straight at photos and at nginx with one worker; the rounds alternate and their median
-counts. A key is looked up in the database once, and then looked after every second, since what is deleted is not served;
-nginx asks its file system.
+The load is 64 connections from one wrk thread, directly to photos and to nginx with one worker. The rounds alternate,
+and their median counts. Photos reads a key from the database once and checks it again every second, because it must not
+serve deleted files. nginx checks its file system.
 """
 
 import json
@@ -21,7 +21,7 @@ from bench.table import Row
 CONNECTIONS = 64
 ROUNDS = 3
 SIDE = 640
-REACH = 0.5
+TARGET = 0.5
 
 
 def measure(bench):
@@ -40,33 +40,33 @@ def measure(bench):
         programs = {"ours": (photos.program, image), "nginx": (peer, same)}
         work = {
             f"image of {len(image.body) // 1000} kB": lambda _: [],
-            "64 kB of it": lambda _: ["Range: bytes=0-65535"],
-            "still good (304)": lambda fetched: [f"If-None-Match: {fetched.tag}"],
+            "range of 64 kB": lambda _: ["Range: bytes=0-65535"],
+            "not modified (304)": lambda fetched: [f"If-None-Match: {fetched.tag}"],
         }
         rows = []
         for name, headers in work.items():
-            figures = {who: [] for who in programs}
+            figures = {key: [] for key in programs}
             for _ in range(ROUNDS):
-                for who, (program, fetched) in programs.items():
-                    figures[who].append(_round(program, fetched.url, headers(fetched), bench.seconds))
-            rates, costs = ({who: median(f[i] for f in figures[who]) for who in programs} for i in (0, 1))
+                for key, (program, fetched) in programs.items():
+                    figures[key].append(_round(program, fetched.url, headers(fetched), bench.seconds))
+            rates, costs = ({key: median(f[i] for f in figures[key]) for key in programs} for i in (0, 1))
             ratio = rates["ours"] / rates["nginx"]
-            reach = (f"≥ {REACH} ×", ratio >= REACH)
-            rows.append(Row(f"/media, {name}", "requests/s", rates["ours"], "nginx", rates["nginx"], *reach))
+            target = (f"≥ {TARGET} ×", ratio >= TARGET)
+            rows.append(Row(f"/media, {name}", "requests/s", rates["ours"], "nginx", rates["nginx"], *target))
             rows.append(Row(f"/media, {name}", "µs CPU", costs["ours"], "nginx", costs["nginx"]))
     return rows
 
 
 class Fetched:
-    """What is at an address."""
+    """The content at a URL."""
 
     def __init__(self, url, body, tag):
         self.url, self.body, self.tag = url, body, tag
 
 
 def _fetch(url):
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return Fetched(url, answer.read(), answer.headers["ETag"])
+    with urllib.request.urlopen(url, timeout=30) as response:
+        return Fetched(url, response.read(), response.headers["ETag"])
 
 
 def _round(program, url, headers, seconds):
@@ -76,16 +76,16 @@ def _round(program, url, headers, seconds):
 
 
 def _upload(url, jwt):
-    """Where the larger picture of a new upload is, at the service itself."""
+    """Uploads an image, and returns the URL of the large version at the service itself."""
     headers = {"Authorization": f"Bearer {jwt}", "Content-Type": "image/png"}
     request = urllib.request.Request(f"{url}/photos/uploads", _noise(SIDE), headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        path = json.loads(answer.read())["url"].partition("/media/")[2]
+    with urllib.request.urlopen(request, timeout=60) as response:
+        path = json.loads(response.read())["url"].partition("/media/")[2]
     return f"{url}/media/{path}"
 
 
 def _noise(side):
-    """A PNG that no encoder makes small."""
+    """Returns a PNG of noise, which cannot be compressed."""
 
     def chunk(name, content):
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))

@@ -1,10 +1,10 @@
-"""`/feed` of one's networks: eight that the sandbox plays, each with 400 posts, and the suite's own.
+"""`/feed` of a user's networks: eight of the sandbox with 400 posts each, and the suite's own.
 
-Fifty people ask, each for the 20 newest of all, so each feed is nine pages of 20 read, checked and merged. Once every
-network takes 100 ms: what counts is how much later than those the feed is there, where each of the fifty asks every
-other second, and where all have a request under way all the time, which is as much as the cores can do. Once the
-networks answer at once: beside the feeds the same eight requests, as social sends them, go straight to the sandbox. It
-makes each answer anew and shares the cores, so what social itself takes stands beside the rates.
+Fifty users request the 20 newest items, so each feed reads, checks and merges nine pages of 20. In the first part every
+network takes 100 ms, and the additional time until the feed is complete counts. Each user requests a feed every other
+second; then all users have a request open all the time, which uses the cores fully. In the second part the networks
+respond immediately. Beside the feeds, wrk sends the same eight requests directly to the sandbox. The sandbox creates
+each response and shares the cores, so a separate row has social's own processor time.
 """
 
 from bench import steady, web, wrk
@@ -24,19 +24,19 @@ ROUNDS = 2
 def measure(bench):
     with bench.suite("networks") as suite:
         sandbox = suite.stack.enter_context(Sandbox(bench, suite.directory))
-        scene = _Scene(suite, sandbox)
-        networks = scene.networks
+        fixture = _Fixture(suite, sandbox)
+        networks = fixture.networks
         networks.delay(DELAY)
-        alone = scene.alone()
-        paced = scene.paced()
-        scene.open_connections()
-        many = scene.feeds()
+        alone = fixture.alone()
+        paced = fixture.paced()
+        fixture.open_connections()
+        many = fixture.feeds()
         networks.clear_rules()
         rates, peers, spent = [], [], []
         for round_ in range(ROUNDS + 1):
-            load, milliseconds = scene.weighed()
-            peer = scene.peer()
-            # The first round warms both up.
+            load, milliseconds = fixture.feeds_with_cpu()
+            peer = fixture.peer()
+            # The first round is a warm-up for both.
             if round_ > 0:
                 rates.append(load.rate)
                 spent.append(milliseconds)
@@ -45,12 +45,12 @@ def measure(bench):
     what = f"feed over {count} networks"
     rate, theirs, own = (sum(values) / ROUNDS for values in (rates, peers, spent))
     return [
-        *_limits(f"{what} of {DELAY * 1e3:.0f} ms, {PEOPLE} people, {STEADY} a second", paced),
+        *_limits(f"{what} of {DELAY * 1e3:.0f} ms, {PEOPLE} users, {STEADY} per second", paced),
         Row("the same", "p50, ms", paced.p50, "one network alone", alone.p50, "≤ 5 more", paced.p50 <= alone.p50 + 5),
-        *_limits(f"{what} of {DELAY * 1e3:.0f} ms, {PEOPLE} at once", many),
-        Row(f"{what} that answer at once, {PEOPLE} at once", "feeds/s", rate, ""),
-        Row(f"{what} that answer at once, their requests", "requests/s", rate * count, "wrk at the sandbox", theirs),
-        Row(f"{what}, of social's own", "ms CPU a feed", own, ""),
+        *_limits(f"{what} of {DELAY * 1e3:.0f} ms, {PEOPLE} concurrently", many),
+        Row(f"{what} without delays, {PEOPLE} concurrently", "feeds/s", rate, ""),
+        Row(f"{what} without delays, requests to networks", "requests/s", rate * count, "wrk to the sandbox", theirs),
+        Row(f"{what}, social's processor time", "ms CPU per feed", own, ""),
     ]
 
 
@@ -61,8 +61,8 @@ def _limits(what, load):
     ]
 
 
-class _Scene:
-    """The suite with fifty people, each of whom has linked an account on every network."""
+class _Fixture:
+    """The suite with fifty users, each with a linked account on every network."""
 
     def __init__(self, suite, sandbox):
         self.bench, self.suite, self.sandbox = suite.bench, suite, sandbox
@@ -72,7 +72,7 @@ class _Scene:
         suite.start_photos()
         suite.start_push()
         self.recorded = self._recorded()
-        # Nobody is looked at in the background meanwhile: these are the feeds alone.
+        # Background polls are off, so that only the feeds are measured.
         self.social = suite.start_social(**self.networks.settings(polls=0))
         self.jwts = [suite.sign_in(self.auth.url) for _ in range(PEOPLE)]
         for number, jwt in enumerate(self.jwts):
@@ -81,34 +81,36 @@ class _Scene:
             check_feed(client)
 
     def _recorded(self):
-        """The requests that a feed makes."""
+        """Returns the requests to networks of one feed."""
         with Recorder(self.networks.url) as recorder:
             social = self.suite.start_social(**self.networks.settings(polls=0, base=recorder.url))
             client = web.Client(social.url, self.suite.sign_in(self.auth.url))
             self.networks.link_all(client, self.networks.people[0], base=recorder.url)
-            recorder.asked.clear()
+            recorder.requests.clear()
             check_feed(client)
             social.program.stop()
-        if len(recorder.asked) != len(NETWORKS):
-            raise RuntimeError(f"a feed makes {len(recorder.asked)} requests: {[one.path for one in recorder.asked]}")
-        return recorder.asked
+        if len(recorder.requests) != len(NETWORKS):
+            raise RuntimeError(
+                f"a feed makes {len(recorder.requests)} requests: {[one.path for one in recorder.requests]}"
+            )
+        return recorder.requests
 
     def feeds(self):
-        """As many feeds as there can be by all people at once."""
+        """Requests as many feeds as possible for all users at once."""
         url, seconds = f"{self.social.url}/feed", self.bench.seconds
         return self._checked(lambda: wrk.run(url, PEOPLE, seconds, script="users.lua", settings=self._people()))
 
     def paced(self):
-        asks = [(f"{self.social.url}/feed", {"Authorization": f"Bearer {jwt}"}) for jwt in self.jwts]
-        return self._checked(lambda: steady.run(asks, STEADY, STEADY_SECONDS))
+        requests = [(f"{self.social.url}/feed", {"Authorization": f"Bearer {jwt}"}) for jwt in self.jwts]
+        return self._checked(lambda: steady.run(requests, STEADY, STEADY_SECONDS))
 
     def alone(self):
-        """One network's page for each, straight from the sandbox, by the same client at the same rate."""
-        asks = [(self.networks.url + asked.path, dict(asked.headers)) for asked in self.recorded]
-        return steady.run([asks[place % len(asks)] for place in range(PEOPLE)], STEADY, STEADY_SECONDS)
+        """Requests one network's page for each user from the sandbox, with the same client at the same rate."""
+        requests = [(self.networks.url + request.path, dict(request.headers)) for request in self.recorded]
+        return steady.run([requests[index % len(requests)] for index in range(PEOPLE)], STEADY, STEADY_SECONDS)
 
     def open_connections(self):
-        """Hundreds of connections at once to one place are no network's; all are there before anything is measured."""
+        """Opens all connections before the measurement, because the sandbox receives hundreds at one address."""
         wrk.run(f"{self.social.url}/feed", PEOPLE, 3, script="users.lua", settings=self._people())
 
     def _people(self):
@@ -117,18 +119,18 @@ class _Scene:
         return {"BENCH_INPUT": str(path)}
 
     def _checked(self, work):
-        """A load of feeds, in which every network was asked by each and answered."""
+        """Runs a load of feeds, and fails unless every feed received a response of every network."""
         before = outcomes(self.social)
         load = work()
         after = outcomes(self.social)
         failed = {name: after[name] - before.get(name, 0) for name in after if name != "ok"}
-        asked = after["ok"] - before["ok"]
-        if any(failed.values()) or asked < load.requests * (len(NETWORKS) + 1):
-            raise RuntimeError(f"{load.requests} feeds asked networks {asked} times; {failed}")
+        count = after["ok"] - before["ok"]
+        if any(failed.values()) or count < load.requests * (len(NETWORKS) + 1):
+            raise RuntimeError(f"{load.requests} feeds sent {count} requests to networks; {failed}")
         return load
 
-    def weighed(self):
-        """A load of feeds, and social's processor time for each in milliseconds."""
+    def feeds_with_cpu(self):
+        """Runs a load of feeds, and returns it with social's processor time per feed in milliseconds."""
         program = self.social.program
         before = program.cpu_seconds()
         load = self.feeds()
@@ -136,8 +138,8 @@ class _Scene:
 
     def peer(self):
         lines = []
-        for asked in self.recorded:
-            lines += [asked.path, *(f"{name}: {value}" for name, value in asked.headers), ""]
+        for request in self.recorded:
+            lines += [request.path, *(f"{name}: {value}" for name, value in request.headers), ""]
         path = self.suite.directory / "again.txt"
         path.write_text("\n".join(lines) + "\n")
         settings = {"BENCH_INPUT": str(path)}

@@ -1,9 +1,8 @@
-"""10,000 linked accounts of 1,250 people, looked at by one instance for what networks do not tell by themselves.
+"""10,000 linked accounts of 1,250 users, polled by one instance for changes that networks do not push.
 
-More lists are due than the networks' budgets allow: what is taken must be all of that and no more. Then the same while
-every twelfth of Mastodon's accounts never answers, for whom the others must not wait. Then without budgets, as many
-polls as one instance takes where networks answer at once. The networks' own accounts are the same twelve, which social
-cannot know.
+More lists are due than the networks' budgets allow, and social must use the budgets fully without exceeding them. The
+same must hold while every twelfth Mastodon account never responds. The last row has no budgets: the most polls of one
+instance when networks respond immediately. All accounts are the same twelve on the networks, which social cannot know.
 """
 
 import time
@@ -14,7 +13,7 @@ from bench.sandbox import Sandbox
 from bench.table import Row
 
 PEOPLE = 1_250
-# Looks an hour; those that settings.md has as the usual ones.
+# Polls per hour, the defaults in docs/settings.md.
 BUDGETS = {
     "facebook": 4_000,
     "twitter": 3_000,
@@ -42,30 +41,30 @@ def measure(bench):
         _link(suite, auth, linking, networks)
         linking.program.stop()
         settings["SOCIAL_POLLS_PER_HOUR"] = ",".join(f"{network}={count}" for network, count in BUDGETS.items())
-        scene = _Scene(suite, settings)
-        usual, spent = scene.polls(SECONDS)
-        memory = scene.social.program.pss_bytes()
+        fixture = _Fixture(suite, settings)
+        regular, spent = fixture.polls(SECONDS)
+        memory = fixture.social.program.pss_bytes()
         networks.client.post("/sandbox/script", {"service": "mastodon", "token": "ana", "behaviour": "silence"})
-        # Until as many of them hang as ever will.
+        # Wait until the maximum number of requests hang.
         time.sleep(12)
-        hampered, _ = scene.polls(SECONDS, failing={"transient"})
+        hampered, _ = fixture.polls(SECONDS, failing={"transient"})
         networks.clear_rules()
-        scene.social.program.stop()
-        scene = _Scene(suite, networks.settings(polls=UNLIMITED))
-        most, _ = scene.polls(bench.seconds)
+        fixture.social.program.stop()
+        fixture = _Fixture(suite, networks.settings(polls=UNLIMITED))
+        most, _ = fixture.polls(bench.seconds)
     allowed = sum(BUDGETS.values()) / 3_600
     what = f"{PEOPLE * len(NETWORKS):,} linked accounts"
     return [
-        _budget_row(f"{what}, polls", usual, allowed),
-        _budget_row(f"{what}, polls while one in twelve at Mastodon hangs", hampered, allowed),
-        Row(f"{what}, processor for that", "% of a core", spent * 100, ""),
+        _budget_row(f"{what}, polls", regular, allowed),
+        _budget_row(f"{what}, polls while every twelfth Mastodon account hangs", hampered, allowed),
+        Row(f"{what}, processor time of the polls", "% of a core", spent * 100, ""),
         Row(f"{what}, social's memory", "MB PSS", memory / 1e6, ""),
         Row(f"{what}, polls without budgets", "polls/s", most, ""),
     ]
 
 
 def _budget_row(what, polls, allowed):
-    # Of each network's bucket a look may be left over from before.
+    # Each network's bucket may have one poll left from before.
     most = allowed + len(BUDGETS) / SECONDS
     reached = LEAST * allowed <= polls <= most
     return Row(what, "polls/s", polls, "the budgets", allowed, f"{LEAST} to 1 ×", reached)
@@ -84,8 +83,8 @@ def _link(suite, auth, social, networks):
     web.in_parallel(person, range(PEOPLE))
 
 
-class _Scene:
-    """Social on its own, whose budgets fill from nothing on."""
+class _Fixture:
+    """A social instance whose budgets start empty."""
 
     def __init__(self, suite, settings):
         postgres, database = suite.bench.postgres, suite.database
@@ -103,17 +102,17 @@ class _Scene:
         time.sleep(5)
 
     def polls(self, seconds, failing=()):
-        """Looks a second, and processor time of social's for a second."""
+        """Returns polls per second, and social's processor seconds per second."""
         program = self.social.program
-        before, asked = self._polls(), outcomes(self.social)
+        before, earlier = self._polls(), outcomes(self.social)
         cpu, began = program.cpu_seconds(), time.monotonic()
         time.sleep(seconds)
         polls, took = self._polls() - before, time.monotonic() - began
         cpu = program.cpu_seconds() - cpu
         after = outcomes(self.social)
-        wrong = {name: after[name] - asked.get(name, 0) for name in after if name not in ("ok", *failing)}
+        wrong = {name: after[name] - earlier.get(name, 0) for name in after if name not in ("ok", *failing)}
         if any(wrong.values()):
-            raise RuntimeError(f"networks refused polls: {wrong}")
+            raise RuntimeError(f"polls failed: {wrong}")
         return polls / took, cpu / took
 
     def _polls(self):

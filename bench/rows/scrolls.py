@@ -1,7 +1,6 @@
-"""A scroll of 10,000 items over five networks of 2,400 posts each, from the newest to the last, page by page.
+"""Paging through 10,000 items over five networks with 2,400 posts each, from the newest to the oldest.
 
-The last tenth must come as fast as the first, and take no more memory. The same scroll was made once before, so that
-what is kept of pages is there already.
+The last tenth of the pages must be as fast as the first and use no more memory. A first pass fills the cache of pages.
 """
 
 import time
@@ -35,34 +34,34 @@ def measure(bench):
         _scroll(client, social)
         times, memory = _scroll(client, social)
     tenth = len(times) // 10
-    # Most pages come from what is kept; every fifth or so asks a network.
+    # Most pages come from the cache; about every fifth requires a network.
     first, last = mean(times[:tenth]) * 1e3, mean(times[-tenth:]) * 1e3
     grown = memory[-1] - memory[tenth]
     what = f"a scroll of {ITEMS:,} items over {len(LINKED)} networks"
     most = f"≤ {GROWTH / 1e6:.0f}"
     return [
-        Row(f"{what}, all of it", "items/s", ITEMS / sum(times), ""),
-        Row(f"{what}, its last tenth", "ms a page", last, "its first", first, f"≤ {FLAT} ×", last <= FLAT * first),
-        Row(f"{what}, growth behind its first tenth", "MB PSS", grown / 1e6, "", None, most, grown <= GROWTH),
+        Row(f"{what}, all pages", "items/s", ITEMS / sum(times), ""),
+        Row(f"{what}, last tenth", "ms per page", last, "first tenth", first, f"≤ {FLAT} ×", last <= FLAT * first),
+        Row(f"{what}, growth after the first tenth", "MB PSS", grown / 1e6, "", None, most, grown <= GROWTH),
     ]
 
 
 def _scroll(client, social):
-    """Seconds that each page took, and social's memory behind it."""
+    """Returns the seconds of each page, and social's memory after it."""
     seen, times, memory, last, cursor = set(), [], [], None, None
     while len(seen) < ITEMS:
         path = f"/scroll/feed?limit={PAGE}" + (f"&cursor={quote(cursor)}" if cursor else "")
         began = time.perf_counter()
-        answer = client.get(path)
+        response = client.get(path)
         times.append(time.perf_counter() - began)
         memory.append(social.program.pss_bytes())
-        failed = {name: report for name, report in answer["meta"]["networks"].items() if report["code"] != 200}
-        items = answer["response"]["items"]
+        failed = {name: report for name, report in response["meta"]["networks"].items() if report["code"] != 200}
+        items = response["response"]["items"]
         ids, at = [item["id"] for item in items], [item["createdAt"] for item in items]
         if failed or at != sorted(at, reverse=True) or (last and at and at[0] > last) or not seen.isdisjoint(ids):
-            raise RuntimeError(f"page {len(times)} is not what follows: {failed or at}")
+            raise RuntimeError(f"page {len(times)} does not follow the previous page: {failed or at}")
         seen.update(ids)
-        last, cursor = at[-1] if at else last, answer["meta"].get("next")
+        last, cursor = at[-1] if at else last, response["meta"].get("next")
         if not cursor and len(seen) < ITEMS:
             raise RuntimeError(f"the scroll ended after {len(seen)} items")
     return times, memory

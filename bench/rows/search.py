@@ -1,6 +1,6 @@
-"""What was said, found among a million messages of one user's: in one long conversation, and in a thousand.
+"""Search among a user's million messages: in one long conversation, and in a thousand.
 
-Asked directly, over HTTP with the jwt verified, one search after another: the time of an answer is what counts.
+The requests go directly to the service, which verifies the jwt, one search after another. The latency counts.
 """
 
 import time
@@ -11,14 +11,14 @@ from bench.table import Row
 
 MESSAGES = 1_000_000
 MANY = 1_000
-GOAL = 20.0
+TARGET = 20.0
 QUERIES = {
-    "a word in all": "common",
-    "a word in every tenth": "tenth",
-    "a word in ten": "rare",
-    "a word in none": "nowhere",
+    "a word in all messages": "common",
+    "a word in every tenth message": "tenth",
+    "a word in ten messages": "rare",
+    "a word in no message": "nowhere",
     "two common words": "word12+word34",
-    "the beginning of a word": "word1",
+    "a prefix of a word": "word1",
 }
 
 
@@ -32,7 +32,7 @@ def measure(bench):
             client = web.Client(conversations.url, user["jwt"])
             made = [client.post("/conversations/create", {"label": f"{n}"})["id"] for n in range(count)]
             if made != list(range(made[0], made[0] + count)):
-                raise RuntimeError("the conversations' ids are not in a row")
+                raise RuntimeError("the conversations' ids are not consecutive")
             fill_searched(bench.postgres, suite.database, made[0], count, MESSAGES)
             _wait_for_index(bench, suite)
             bench.postgres.sql(suite.database, "VACUUM ANALYZE; CHECKPOINT")
@@ -41,13 +41,13 @@ def measure(bench):
 
 
 def _wait_for_index(bench, suite):
-    """What the service did not write itself it finds when it walks through all conversations."""
+    """Waits until the service has indexed the messages, which it finds when it walks through all conversations."""
     deadline = time.monotonic() + 900
     left = "SELECT count(*) FROM conversations.heads LEFT JOIN conversations.search_marks USING (conversation_id) "
     left += "WHERE last_change > coalesce(indexed_change, 0)"
     while bench.postgres.sql(suite.database, left) != [["0"]]:
         if time.monotonic() > deadline:
-            raise RuntimeError("the messages were not indexed in fifteen minutes")
+            raise RuntimeError("the messages were not indexed within fifteen minutes")
         time.sleep(1)
 
 
@@ -59,5 +59,5 @@ def _rows(bench, url, user, count):
         load = wrk.run(url + path, 1, bench.seconds, [f"Authorization: Bearer {user['jwt']}"])
         what = f"search of {MESSAGES:,} in {where}, {name}"
         rows.append(Row(what, "p50, ms", load.p50, ""))
-        rows.append(Row(what, "p99, ms", load.p99, "", None, f"≤ {GOAL:.0f} ms", load.p99 <= GOAL))
+        rows.append(Row(what, "p99, ms", load.p99, "", None, f"≤ {TARGET:.0f} ms", load.p99 <= TARGET))
     return rows

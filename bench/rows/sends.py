@@ -1,8 +1,7 @@
-"""Messages that are on disk when they are acknowledged: all into one conversation, and over a thousand.
+"""Messages that are flushed to disk before they are acknowledged: to one conversation, and to a thousand.
 
-Ours goes the whole way, through the gateway, from 32 and from 128 connections at once. Beside it pgbench sends what
-the service sends for a single message, straight to the same PostgreSQL, as many at once: what one would get without
-batches.
+The requests go through the gateway, from 32 and from 128 concurrent connections. Beside them as many clients of pgbench
+run the service's statements for a single message directly on the same PostgreSQL, which is the rate without batches.
 """
 
 import time
@@ -15,7 +14,7 @@ from bench.table import Row
 SENDERS = 128
 MANY = 1_000
 ROUNDS = 2
-# Of pgbench's rate; by the number of conversations and of senders.
+# The required factors of pgbench's rate, by the number of conversations and of senders.
 TARGETS = {(1, 32): 3, (1, 128): 3, (MANY, 32): 0.8, (MANY, 128): 1}
 
 
@@ -39,24 +38,24 @@ def measure(bench):
 
 
 def _create(url, users):
-    """The tokens of as many conversations as it takes, with every user in each."""
+    """Creates all conversations with every user as a member, and returns their tokens."""
     creators = [web.Client(url, user["jwt"]) for user in users[:8]]
     members = [user["userId"] for user in users]
 
-    def create(lane):
+    def create(creator):
         draft = {"members": members}
         return [
-            creators[lane].post("/conversations/create", {"label": f"bench {number}", **draft})["token"]
-            for number in range(lane, MANY, len(creators))
+            creators[creator].post("/conversations/create", {"label": f"bench {number}", **draft})["token"]
+            for number in range(creator, MANY, len(creators))
         ]
 
     return [token for tokens in web.in_parallel(create, range(len(creators))) for token in tokens]
 
 
 def _send(bench, url, tokens, users, run):
-    scene = bench.home / f"send-{run}-{time.monotonic_ns()}.txt"
-    scene.write_text(" ".join(tokens) + "\n" + " ".join(user["jwt"] for user in users) + "\n")
-    settings = {"BENCH_INPUT": str(scene), "BENCH_RUN": scene.stem}
+    input_path = bench.home / f"send-{run}-{time.monotonic_ns()}.txt"
+    input_path.write_text(" ".join(tokens) + "\n" + " ".join(user["jwt"] for user in users) + "\n")
+    settings = {"BENCH_INPUT": str(input_path), "BENCH_RUN": input_path.stem}
     return wrk.run(url, len(users), bench.seconds, script="send.lua", settings=settings)
 
 
@@ -84,7 +83,7 @@ def _rows(count, senders, factor, ours, theirs):
 
 
 def _check(bench, suite):
-    """A speed that loses messages is none: every conversation is numbered without a gap."""
+    """Fails if a conversation's sequence numbers have a gap, because then messages were lost."""
     gaps = bench.postgres.sql(
         suite.database,
         """

@@ -1,10 +1,9 @@
-"""Socket.IO over WebSockets: what one room's members hear, and what a socket takes that only waits.
+"""Socket.IO over WebSocket: deliveries to the members of a room, and the memory of an idle socket.
 
-The library first, as `socketio-echo` with one event loop on the first core, the load on the second, beside
-python-socketio on aiohttp in the same place. Then the whole way: members of one conversation signed in by their jwts,
-each message on disk before it is heard, straight from conversations and through the gateway.
-
-Messages are 100 bytes of text. "At once" keeps 64 under way; "alone" says one when all have heard the one before.
+The first part measures the library: `socketio-echo` with one event loop on the first core and the load on the second,
+beside python-socketio on aiohttp with the same cores. The second part measures the service: members of a conversation
+who are signed in by their jwts, with each message flushed before its delivery, directly and through the gateway.
+Messages are 100 bytes of text. "At once" keeps 64 in flight; "alone" sends one when all have received the previous one.
 """
 
 import time
@@ -18,14 +17,14 @@ from bench.sockets import Clients
 from bench.table import Row
 
 SERVER, LOAD = ("taskset", "-c", "0"), ("taskset", "-c", "1")
-UNDER_WAY = 64
-# By the number of clients: delivered a second, µs CPU each; and at how many delivered a second which p99 in ms.
+IN_FLIGHT = 64
+# By the number of clients: deliveries per second, µs CPU each; and a rate of deliveries with its p99 in ms.
 TARGETS = {100: (400e3, 2.5, 10_000, 2), 1_000: (300e3, 3, 20_000, 12)}
 ALONE = 9
 FACTOR = 20
 IDLE = 10_000
 IDLE_KB = 8
-# It takes a few hundred new ones a second.
+# python-socketio accepts only a few hundred connections per second.
 IDLE_PEER = 2_000
 MEMBERS = 100
 IDLE_MEMBERS = 5_000
@@ -34,11 +33,11 @@ PEER = "python-socketio"
 
 
 def measure(bench):
-    return _library(bench) + _idle_library(bench) + _whole_way(bench)
+    return _library(bench) + _idle_library(bench) + _service(bench)
 
 
 def _p99(bench, clients, rate, *programs):
-    """The median of three rounds: a tail is of the machine's other work as much as of ours."""
+    """Returns the median of three rounds, because other work of the machine affects p99 as much as the server does."""
     seconds = max(1, bench.seconds // 2)
     return median(clients.rate(rate, seconds, *programs).load.p99 for _ in range(3))
 
@@ -48,7 +47,7 @@ def _p99(bench, clients, rate, *programs):
 
 @contextmanager
 def _servers(bench, name):
-    """Ours and the peer's, each with its port."""
+    """Starts socketio-echo and the peer, and yields each with its port."""
     directory = bench.directory(name)
     with ExitStack() as stack:
         port = free_port()
@@ -80,12 +79,12 @@ def _library(bench):
     with _servers(bench, "sockets") as ((ours, port), (peer, other)):
         for clients, (rate, cpu, paced, p99) in TARGETS.items():
             with _room(bench, port, clients) as room:
-                room.window(UNDER_WAY, 1, ours)
-                at_once = room.window(UNDER_WAY, bench.seconds, ours)
+                room.window(IN_FLIGHT, 1, ours)
+                at_once = room.window(IN_FLIGHT, bench.seconds, ours)
                 alone = room.window(1, bench.seconds, ours)
                 latency = _p99(bench, room, paced // clients, ours)
             with _room(bench, other, clients) as room:
-                theirs = room.window(UNDER_WAY, bench.seconds, peer)
+                theirs = room.window(IN_FLIGHT, bench.seconds, peer)
                 theirs_alone = room.window(1, bench.seconds, peer)
             what = f"one room, {clients:,} sockets"
             used, theirs_used = at_once.cpu[ours.name], theirs.cpu[peer.name]
@@ -120,7 +119,7 @@ def _idle_library(bench):
 
 
 def _each(programs, connect, count):
-    """Kilobytes that a socket adds to each program, without what the first hundred bring along for all."""
+    """Returns the kilobytes that a socket adds to each program, after a hundred sockets that fill shared caches."""
     with connect(100):
         before = [program.rss_bytes() for program in programs]
         with connect(count):
@@ -131,10 +130,10 @@ def _each(programs, connect, count):
             }
 
 
-# The whole way
+# The service
 
 
-def _whole_way(bench):
+def _service(bench):
     rows = []
     with bench.suite("sockets") as suite:
         auth = suite.start_auth()
@@ -148,13 +147,13 @@ def _whole_way(bench):
         for where, entrance in (("direct", conversations), ("through the gateway", gateway)):
             programs = {conversations.program, entrance.program}
             with _members(bench, entrance, MEMBERS, connects, chat) as members:
-                members.window(UNDER_WAY, 1, *programs)
-                at_once = members.window(UNDER_WAY, bench.seconds, *programs)
+                members.window(IN_FLIGHT, 1, *programs)
+                at_once = members.window(IN_FLIGHT, bench.seconds, *programs)
                 latency = _p99(bench, members, CHAT_RATE, *programs)
             what = f"one conversation, {MEMBERS} members, on disk, {where}"
             paced = f"{CHAT_RATE * (MEMBERS - 1):,}/s"
             rows.append(Row(f"{what}, at once", "delivered/s", at_once.rate, ""))
-            rows += [Row(f"{what}, at once", f"µs CPU each, {name}", it, "") for name, it in at_once.cpu.items()]
+            rows += [Row(f"{what}, at once", f"µs CPU each, {name}", cost, "") for name, cost in at_once.cpu.items()]
             rows.append(Row(f"{what}, {paced}", "p99 from send, ms", latency, ""))
 
         def connect(count):
@@ -182,7 +181,7 @@ def _members(bench, entrance, count, connects, chat):
 
 
 def _check(bench, suite):
-    """A speed that loses messages is none: the conversation is numbered without a gap."""
+    """Fails if the conversation's sequence numbers have a gap, because then messages were lost."""
     count = bench.postgres.sql(suite.database, "SELECT count(*), max(seq) FROM conversations.messages")[0]
     if count[0] != count[1]:
-        raise RuntimeError(f"{count[0]} messages, the last numbered {count[1]}")
+        raise RuntimeError(f"{count[0]} messages, but the last has seq {count[1]}")

@@ -1,14 +1,13 @@
-"""Clients that are killed: 500 sockets in 20 conversations lose their connections at the same moment, over and over.
+"""Killed clients: 500 sockets in 20 conversations lose their connections at the same moment, repeatedly.
 
-Ten users with 50 sockets each are members of all 20 conversations, in which messages are sent meanwhile. Beside them:
+Ten users with 50 sockets each are members of all 20 conversations, to which messages are sent meanwhile. Beside them:
 
-- two slow readers, one behind the gateway and one at conversations itself, which read much less than they are sent, and
-  sign in again when they are cut off;
-- two endless peers: instances of Mastodon that two users have linked. The stream of one is blank lines without end, the
-  stream of the other is events without end.
+- two slow readers, one behind the gateway and one at conversations itself, which read much less than they receive, and
+  sign in again when they are disconnected;
+- two endless peers: Mastodon instances that two users have linked. One sends endless blank lines, the other endless
+  events.
 
-Each process must be the one that was started, must answer all the time and must not grow, and no event loop may be
-late. `STORM_SECONDS` (20) sets the duration.
+No process may end, stop responding or grow, and no event loop may be late. `STORM_SECONDS` (20) sets the duration.
 """
 
 import base64
@@ -29,10 +28,10 @@ from bench.table import Row
 SECONDS = int(os.environ.get("STORM_SECONDS", "20"))
 USERS, SOCKETS, CHATS = 10, 500, 20
 MESSAGES_PER_SECOND = 20
-# Large enough that what the slow readers do not read fills the buffers of the system within seconds.
+# Large enough that the unread messages of slow readers fill the system's buffers within seconds.
 MESSAGE = "storm " * 100
 PIECES = (b"\n", b"event: delete\ndata: 7\n\n")
-# Every request feels the processor time of a storm; a loop that stands still never answers.
+# A storm's processor time delays every request, but a blocked loop never responds.
 LONGEST_MS = 1_000
 LOOP_DELAY = 0.1
 GROWTH_PERCENT = 15
@@ -63,7 +62,7 @@ def measure(bench):
         readers = [_SlowReader(_port(running), users[1]["jwt"], over) for running in (gateway, conversations)]
         threads = [
             *readers,
-            Thread(target=_talk, args=(conversations.url, users[0]["jwt"], chats, over, refused)),
+            Thread(target=_send_messages, args=(conversations.url, users[0]["jwt"], chats, over, refused)),
             Thread(target=_watch, args=(conversations.url, longest, over)),
         ]
         for peer, user in zip(peers, users[2:], strict=False):
@@ -74,7 +73,7 @@ def measure(bench):
         loads = {name: loops.read(processes[name]) for name in ("conversations", "gateway")}
         for thread in threads:
             thread.start()
-        storms, weights = 0, {name: [] for name in processes}
+        storms, memory = 0, {name: [] for name in processes}
         try:
             end = time.monotonic() + SECONDS
             while time.monotonic() < end or storms < 3:
@@ -86,27 +85,27 @@ def measure(bench):
                 clients.process.stdin.close()
                 storms += 1
                 for name, running in processes.items():
-                    weights[name].append(running.program.rss_bytes())
+                    memory[name].append(running.program.rss_bytes())
             delays = {name: loops.since(before, processes[name]) for name, before in loads.items()}
         finally:
             over.set()
             for thread in threads:
                 thread.join()
         for running in (auth, photos, *processes.values()):
-            # Nothing starts them again here: one that runs is the process that was started.
+            # Nothing restarts the processes here, so a running process is the original one.
             if running.program.process.poll() is not None:
                 raise RuntimeError(f"{running.program.name} ended:\n{running.program.tail()}")
         _check(readers, peers)
-    bench.note("Storms, the delay of loops", _loop_table(delays))
-    bench.note("Storms, what ran beside them", _beside(readers, peers, refused))
+    bench.note("Storms, event loop delays", _loop_table(delays))
+    bench.note("Storms, slow readers and endless peers", _participants(readers, peers, refused))
     slowest = max(longest) * 1e3
     what = f"{SOCKETS} sockets in {CHATS} conversations killed at once"
     return [
-        Row(what, f"times in {SECONDS} s", storms, ""),
-        Row(what, "longest answer, ms", slowest, "", None, f"≤ {LONGEST_MS:,}", slowest <= LONGEST_MS),
+        Row(what, f"storms in {SECONDS} s", storms, ""),
+        Row(what, "longest response, ms", slowest, "", None, f"≤ {LONGEST_MS:,}", slowest <= LONGEST_MS),
         Row(what, "messages not acknowledged", len(refused), "", None, "0", not refused),
         *(row for name, of in delays.items() for row in _loop_rows(f"{what}, loops of {name}", of)),
-        *(_growth_row(f"{what}, {name}", of) for name, of in weights.items()),
+        *(_growth_row(f"{what}, {name}", of) for name, of in memory.items()),
     ]
 
 
@@ -119,19 +118,19 @@ def _loop_rows(what, delays):
     worst, most = delays.worst * 1e3, f"≤ {LOOP_DELAY * 1e3:.0f}"
     return [
         Row(what, "% of samples ≤ 100 ms", delays.share(LOOP_DELAY) * 100, ""),
-        Row(what, "p99 of the delay at most, ms", delays.percentile(0.99) * 1e3, ""),
-        Row(what, "longest delay at most, ms", worst, "", None, most, delays.worst <= LOOP_DELAY),
+        Row(what, "p99 of the delay, upper bound, ms", delays.percentile(0.99) * 1e3, ""),
+        Row(what, "longest delay, upper bound, ms", worst, "", None, most, delays.worst <= LOOP_DELAY),
     ]
 
 
-def _growth_row(what, weights):
+def _growth_row(what, memory):
     # The first storms fill caches and the allocator's arenas.
-    growth = 100 * (weights[-1] / weights[len(weights) // 3] - 1)
+    growth = 100 * (memory[-1] / memory[len(memory) // 3] - 1)
     return Row(what, "growth, %", growth, "", None, f"≤ {GROWTH_PERCENT}", growth <= GROWTH_PERCENT)
 
 
 def _loop_table(delays):
-    lines = ["| process | loop | samples | % ≤ 100 ms | p99 at most, ms | longest at most, ms |"]
+    lines = ["| process | loop | samples | % ≤ 100 ms | p99, upper bound, ms | longest, upper bound, ms |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
     for name, of in delays.items():
         for loop, it in sorted(of.items()):
@@ -147,20 +146,20 @@ def _check(readers, peers):
     if not all(reader.opened for reader in readers):
         raise RuntimeError("a slow reader never signed in")
     if not all(peer.sent for peer in peers):
-        raise RuntimeError("an endless peer sent nothing: social opened no stream")
+        raise RuntimeError("an endless peer sent nothing because social opened no stream")
 
 
-def _beside(readers, peers, refused):
+def _participants(readers, peers, refused):
     signed_in = " and ".join(f"{reader.opened}" for reader in readers)
     lines = [f"The slow readers signed in {signed_in} times, the second at conversations itself."]
     for peer, piece in zip(peers, PIECES, strict=True):
-        lines.append(f"Social opened {peer.streams} streams of {piece!r} and was sent {peer.sent / 1e6:.1f} MB.")
+        lines.append(f"Social opened {peer.streams} streams of {piece!r} and received {peer.sent / 1e6:.1f} MB.")
     if refused:
         lines.append(f"The first message that was not acknowledged: {refused[0]!r}")
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _talk(url, jwt, chats, over, refused):
+def _send_messages(url, jwt, chats, over, refused):
     client, sent = web.Client(url, jwt), 0
     while not over.wait(1 / MESSAGES_PER_SECOND):
         try:
@@ -172,10 +171,10 @@ def _talk(url, jwt, chats, over, refused):
 
 
 def _watch(url, longest, over):
-    """How long an answer took each time; the first that does not come is the last."""
+    """Records the time of each response, and stops at the first failure."""
     while not over.wait(0.02):
         began = time.monotonic()
-        if not web.answers(url, "/health"):
+        if not web.responds(url, "/health"):
             return longest.append(float("inf"))
         longest.append(time.monotonic() - began)
 
@@ -183,22 +182,22 @@ def _watch(url, longest, over):
 def _follow(url, jwt, over):
     """Reads the user's stream of social events through the gateway, and opens it again when it ends."""
     while not over.wait(0.5):
-        # The heartbeat of a second bounds how long a read takes.
+        # The heartbeat of one second bounds each read.
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
         try:
             connection.request("GET", "/stream", headers={"Authorization": f"Bearer {jwt}"})
-            answer = connection.getresponse()
-            while answer.status == 200 and not over.is_set() and answer.read1(65_536):
+            response = connection.getresponse()
+            while response.status == 200 and not over.is_set() and response.read1(65_536):
                 pass
         except (OSError, http.client.HTTPException):
-            # The next round opens another.
+            # The next round opens another stream.
             pass
         finally:
             connection.close()
 
 
 class _SlowReader(Thread):
-    """A socket that signs in, answers heartbeats in time and reads 128 bytes a second."""
+    """A socket that signs in, responds to heartbeats in time and reads 128 bytes per second."""
 
     def __init__(self, port, jwt, over):
         super().__init__()
@@ -213,11 +212,11 @@ class _SlowReader(Thread):
                     self.opened += 1
                     self._read_slowly(client)
             except OSError:
-                # It was cut off, or a storm is under way: the next round signs in again.
+                # The server disconnected the socket, or a storm is running. The next round signs in again.
                 pass
 
     def _sign_in(self, client):
-        # Set before the connection is made: what is not read waits at the sender soon.
+        # The small buffer is set before connecting, so that unread data soon waits at the sender.
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         client.settimeout(10)
         client.connect(("127.0.0.1", self.port))
@@ -235,7 +234,7 @@ class _SlowReader(Thread):
         pong_at = 0.0
         while not self.over.wait(0.5):
             if time.monotonic() >= pong_at:
-                # The ping that it answers is behind what was not read.
+                # The corresponding ping is behind the unread data.
                 client.sendall(_frame("3"))
                 pong_at = time.monotonic() + 10
             if not client.recv(64):

@@ -1,8 +1,8 @@
-"""Pictures of photos with 12 and 24 megapixels, beside libvips' own command on the same files.
+"""Processing of images with 12 and 24 megapixels, beside vipsthumbnail of libvips on the same files.
 
-What an upload needs is the full picture, the thumbnail and the blur. Ours makes all of it in one pass, in two processes of one
-thread each; vipsthumbnail makes the two pictures in a pass each, with two threads, and no blur. Both get the same qualities, and
-so many files at once that starting counts for nothing.
+An upload needs a large version, a thumbnail and a blurhash. Roost creates all of them in one pass, in two processes
+with one thread each. vipsthumbnail creates the two versions in two passes with two threads, and no blurhash. Both use
+the same qualities, and so many files that the start-up time does not matter.
 """
 
 import json
@@ -16,7 +16,7 @@ SIZES = {12: (4000, 3000), 24: (6000, 4000)}
 ROUNDS = 5
 FILES = 12
 MEMORY = 60e6
-GOAL = 0.95
+TARGET = 0.95
 SAVED = "[Q={quality},optimize_coding,strip]"
 
 
@@ -29,22 +29,24 @@ def measure(bench):
         for number in range(ROUNDS + 1):
             report = _ours(bench, directory, photo)
             rate = _theirs(directory, photo)
-            # The first round only warms up.
+            # The first round is a warm-up.
             if number:
                 ours.append(report["perSecond"])
                 theirs.append(rate)
                 peaks.append(report["peakBytes"])
         ratio = median(ours) / median(theirs)
-        what = f"a photo of {megapixels} megapixels, full picture and thumbnail"
-        goal = f"≥ {GOAL} ×"
-        rows.append(Row(what, "photos/s", median(ours), "vipsthumbnail, twice", median(theirs), goal, ratio >= GOAL))
+        what = f"image of {megapixels} megapixels, large version and thumbnail"
+        target = f"≥ {TARGET} ×"
+        rows.append(
+            Row(what, "photos/s", median(ours), "vipsthumbnail, twice", median(theirs), target, ratio >= TARGET)
+        )
         peak = max(peaks)
-        rows.append(Row(what, "MB, a worker's peak", peak / 1e6, "", None, f"≤ {MEMORY / 1e6:.0f}", peak <= MEMORY))
+        rows.append(Row(what, "MB, peak of a worker", peak / 1e6, "", None, f"≤ {MEMORY / 1e6:.0f}", peak <= MEMORY))
     return rows
 
 
 def _photo(directory, megapixels, width, height):
-    """Clouds of three colours under noise: as many bytes as a telephone's photo."""
+    """Creates clouds of three colours under noise, with as many bytes as a phone's photo."""
     photo = directory / f"{megapixels}.jpg"
     made = {name: directory / f"{name}.v" for name in ("clouds", "bright", "grain", "one", "all", "bytes")}
     for command in (
@@ -68,7 +70,7 @@ def _ours(bench, directory, photo):
 
 
 def _theirs(directory, photo):
-    """The command writes beside its input, named after it: the same file many times."""
+    """Runs vipsthumbnail, which gets the same file many times and overwrites its output."""
     began = time.monotonic()
     for side, quality in ((1280, 82), (640, 78)):
         output = f"{directory}/theirs-{side}.jpg{SAVED.format(quality=quality)}"

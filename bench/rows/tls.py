@@ -1,6 +1,6 @@
-"""What a request costs that comes over TLS, by HTTP/1.1 and by HTTP/2, beside nginx and Traefik.
+"""The cost of a request over TLS, with HTTP/1.1 and HTTP/2, beside nginx and Traefik.
 
-As rows/gateway.py, but from h2load: 64 connections of HTTP/1.1, and 8 of HTTP/2 with 8 requests at a time on each.
+As in rows/gateway.py, but with h2load: 64 connections of HTTP/1.1, and 8 of HTTP/2 with 8 concurrent requests each.
 """
 
 import json
@@ -27,30 +27,30 @@ def measure(bench):
         auth = suite.start_auth()
         service = f"127.0.0.1:{free_port()}"
         backend = stack.enter_context(nginx.service(directory, int(service[10:]), document, auth.address))
-        backend.wait_until(lambda: web.answers(f"http://{service}", PATH))
+        backend.wait_until(lambda: web.responds(f"http://{service}", PATH))
 
-        lanes = {}
+        targets = {}
         for peer in (nginx, traefik):
             port = free_port()
             program = stack.enter_context(peer.proxy(directory, port, service, certificate=made))
             url = f"https://127.0.0.1:{port}"
-            program.wait_until(lambda url=url: web.answers(url, PATH))
-            lanes[peer.__name__.rpartition(".")[2]] = (program, url)
+            program.wait_until(lambda url=url: web.responds(url, PATH))
+            targets[peer.__name__.rpartition(".")[2]] = (program, url)
         gateway = suite.start_gateway(
             event_loops=1, settings=made.settings, auth=f"http://{service}", conversations=f"http://{service}"
         )
-        lanes["ours"] = (gateway.program, gateway.url)
+        targets["ours"] = (gateway.program, gateway.url)
 
-        figures = {(name, kind): [] for name in lanes for kind in KINDS}
+        figures = {(name, kind): [] for name in targets for kind in KINDS}
         for number in range(ROUNDS + 1):
             for (name, kind), rounds in figures.items():
-                # The first round only warms up.
+                # The first round is a warm-up.
                 seconds = bench.seconds if number else 1
-                figure = _round(*lanes[name], kind, seconds, directory)
+                figure = _round(*targets[name], kind, seconds, directory)
                 if number:
                     rounds.append(figure)
-        medians = {lane: _median(rounds) for lane, rounds in figures.items()}
-    bench.note("TLS, all of it", _detail(medians))
+        medians = {target: _median(rounds) for target, rounds in figures.items()}
+    bench.note("TLS, all figures", _detail(medians))
     return list(_rows(medians))
 
 
@@ -71,7 +71,7 @@ def _rows(medians):
         ours = medians["ours", kind]
         for peer in ("nginx", "traefik"):
             theirs = medians[peer, kind]
-            yield Row(f"gateway, TLS, {kind}", "µs CPU a request", ours["cpu"], peer, theirs["cpu"])
+            yield Row(f"gateway, TLS, {kind}", "µs CPU per request", ours["cpu"], peer, theirs["cpu"])
         theirs = medians["nginx", kind]
         yield Row(f"gateway, TLS, {kind}", "requests/s", ours["rate"], "nginx", theirs["rate"])
         yield Row(f"gateway, TLS, {kind}", "p99, ms", ours["p99"], "nginx", theirs["p99"])
@@ -79,7 +79,7 @@ def _rows(medians):
 
 def _detail(medians):
     lines = [
-        "| | | µs CPU a request | requests/s | p50, ms | p99, ms | RSS, MB |",
+        "| | | µs CPU per request | requests/s | p50, ms | p99, ms | RSS, MB |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for (name, kind), it in medians.items():

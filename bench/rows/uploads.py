@@ -1,7 +1,7 @@
-"""A file of 20 MB through the gateway: how fast it is on disk, and how much memory it takes on its way.
+"""A file of 20 MB through the gateway: the rate until it is on disk, and the memory growth of the processes.
 
-nginx takes the same file by PUT beside it. We bring each file to disk before we answer (fsync), nginx leaves it to the
-kernel; so its rate is what the machine gives, not what we should reach.
+nginx receives the same file by PUT. Roost flushes each file before it responds (fsync), and nginx leaves that to the
+kernel. nginx's rate is therefore the machine's limit, not a target.
 """
 
 import http.client
@@ -37,7 +37,7 @@ def measure(bench):
         def theirs():
             return _send("PUT", f"http://127.0.0.1:{port}", f"/{time.monotonic_ns()}", body, {})
 
-        # What a process holds once it has done it before is not what a file takes.
+        # A warm-up: memory that a process keeps after the first uploads does not count.
         for _ in range(2):
             ours(), theirs()
         grown = {name: 0 for name in ("conversations", "gateway")}
@@ -57,19 +57,19 @@ def measure(bench):
             SIZE / 1e6 / median(seconds[theirs]),
         )
     ] + [
-        Row(f"{name} grows while 20 MB pass", "MB RSS", value / 1e6, "", None, "≤ 5", value <= GROWTH)
+        Row(f"{name} growth during 20 MB", "MB RSS", value / 1e6, "", None, "≤ 5", value <= GROWTH)
         for name, value in grown.items()
     ]
 
 
 def _send(method, url, path, body, headers):
-    """Seconds until it is answered."""
+    """Returns the seconds until the response."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
     began = time.monotonic()
     connection.request(method, path, body, headers)
-    answer = connection.getresponse()
-    text = answer.read()
+    response = connection.getresponse()
+    text = response.read()
     connection.close()
-    if answer.status not in (200, 201):
-        raise web.Refused(f"{method} {path}: {answer.status} {text[:300]!r}")
+    if response.status not in (200, 201):
+        raise web.Refused(f"{method} {path}: {response.status} {text[:300]!r}")
     return time.monotonic() - began

@@ -1,4 +1,4 @@
--- :count conversations with the members 1 … :members, in an application that nobody signs in to.
+-- Creates :count conversations with the members 1 … :members, in an application that no user signs in to.
 SET search_path = conversations;
 
 INSERT INTO users (application_id, user_id)

@@ -1,4 +1,4 @@
--- Somebody with :posts posts, and somebody whom all of `bench-…` follow, the person :followed; answers the former's userId.
+-- Creates a person with :posts posts and returns their userId. Makes all of `bench-…` follow the person :followed.
 SET search_path = photos;
 
 INSERT INTO people (application_id, user_id, full_name, created_at, post_count, last_post_number, last_posted_at)

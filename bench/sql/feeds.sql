@@ -1,5 +1,5 @@
--- :people people and :posts posts of theirs in turns, a tenth of a second apart, up to now; and a reader, the person
--- :reader, who follows :followees of them and has read his home feed.
+-- Creates :people people with :posts posts in turn, a tenth of a second apart, up to now. The person :reader follows
+-- :followees of them and has an up-to-date home feed.
 SET search_path = photos;
 
 INSERT INTO people (application_id, user_id, full_name, created_at)

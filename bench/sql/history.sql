@@ -1,4 +1,4 @@
--- What conversations asks for the newest twenty messages (Server/Store/MessageStore.swift), by its only member.
+-- The statement of conversations for the 20 newest messages (Server/Store/MessageStore.swift), for the only member.
 WITH scope AS MATERIALIZED (
     SELECT heads.last_seq, conversations.member_count
     FROM conversations

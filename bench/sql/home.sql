@@ -1,5 +1,6 @@
--- What photos asks for the first page of a home feed: which posts (Server/Store/Feeds/HomeFeedStore.swift), and these as their
--- reader gets them (Server/Store/Posts/PostStore+Summaries.swift).
+-- The statements of photos for the first page of a home feed: the ids of the posts
+-- (Server/Store/Feeds/HomeFeedStore.swift),
+-- then their content as the reader sees it (Server/Store/Posts/PostStore+Summaries.swift).
 SELECT array_agg(author_id) AS authors, array_agg(number) AS numbers FROM (
     WITH edges AS MATERIALIZED (
         SELECT followee_id, synced_number FROM follows JOIN people ON person_id = followee_id

@@ -1,4 +1,4 @@
--- :messages more in the conversation :conversation, all by its first member, a microsecond apart.
+-- Adds :messages messages to the conversation :conversation, all by its first member, a microsecond apart.
 SET search_path = conversations;
 
 INSERT INTO messages (

@@ -1,4 +1,6 @@
--- :people people with a first name of 500 and a last name of 5,000, as unevenly spread as names are, each found by both.
+-- Creates :people people with one of 500 first names and one of 5,000 last names, distributed as unevenly as real
+-- names.
+-- Each person can be found by both names.
 SET search_path = photos;
 
 CREATE FUNCTION pg_temp.name(n integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$

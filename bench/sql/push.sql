@@ -1,5 +1,5 @@
--- :people people of one application with an iPhone each, whose favourites `pianist` and `drummer` are; of the drummer's
--- broadcasts nobody wants those from `redditsets`.
+-- Creates :people users of one application with an iPhone each and the favourites `pianist` and `drummer`. All users
+-- have disabled the drummer's broadcasts in `redditsets`.
 SET search_path = push;
 
 INSERT INTO devices (application_id, user_id, device_id, platform, token, token_hash, registered_at, seen_at)

@@ -1,6 +1,8 @@
--- :messages in :conversations conversations from :first on, a millisecond apart and in turns, all by the user :user.
+-- Adds :messages messages to :conversations conversations from :first on, in turn and a millisecond apart, by their
+-- members.
 --
--- `common` is in each, `tenth` in every tenth, `rare` in every 100,000th; the other words are as common as in speech.
+-- `common` is in each message, `tenth` in every tenth, `rare` in every 100,000th. The other words are distributed as in
+-- speech.
 SET search_path = conversations;
 
 INSERT INTO messages (

@@ -1,4 +1,5 @@
--- What conversations sends for a batch of one message (Server/Store/Messages/BatchWriter*.swift), in one round trip.
+-- The statements of conversations for a batch of one message (Server/Store/Messages/BatchWriter*.swift), in one round
+-- trip.
 \set conversation random(:first, :last)
 \set sender random(1, :senders)
 \set number random(1, 9000000000000000)

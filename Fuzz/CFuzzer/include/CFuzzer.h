@@ -1,5 +1,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libFuzzer's own main function, for programs that have one already. */
+/* libFuzzer's entry point for programs that define their own main function. */
 int LLVMFuzzerRunDriver(int *count, char ***arguments, int (*test)(const uint8_t *bytes, size_t count));

@@ -1,4 +1,6 @@
-/// What EventStreamReader throws, without the HTTP client that the real type knows.
+/// The error that `EventStreamReader` throws.
+///
+/// The real type depends on the HTTP client, which the fuzzer does not build.
 struct NetworkError: Error {
     enum Class { case transient }
 

@@ -1,12 +1,12 @@
 public import NIOCore
 
-/// As in SocketIOServer.swift, which has the server with it.
+/// A copy of the type in SocketIOServer.swift, which would also compile the server.
 public enum EngineMessage: Hashable, Sendable {
     case text(ByteBuffer)
     case binary(ByteBuffer)
 }
 
-/// As in WebSocketHandler.swift.
+/// A copy of the type in WebSocketHandler.swift.
 struct WebSocketMessage: Sendable {
     let content: EngineMessage
     let lease: PayloadLease?

@@ -7,15 +7,14 @@ import NIOTLS
 import Synchronization
 import TLSRecords
 
-/// The sandbox's open ports.
+/// The TCP ports of the sandbox.
 final class Listeners: Sendable {
-    /// What a port is for.
     enum PortKind: Sendable {
-        /// FCM, web push, scripts and the page.
+        /// HTTP/1.1: FCM, Web Push, the networks, scripts and the page.
         case web
-        /// APNs over TLS; whoever does not speak HTTP/2 there comes to the web.
+        /// APNs over TLS. Clients that do not negotiate HTTP/2 reach the same handlers as on a `web` port.
         case apns(AppleEnvironment)
-        /// Mail, in cleartext until STARTTLS.
+        /// SMTP, in cleartext until STARTTLS.
         case smtp
     }
 
@@ -43,7 +42,6 @@ final class Listeners: Sendable {
         self.mail = mail
     }
 
-    /// Opens a port; answers which one it is.
     func open(_ kind: PortKind, host: String, port: Int) async throws -> Int {
         let connections = ConnectionCount(limit: limit)
         let channel = try await ServerBootstrap(group: group)
@@ -67,13 +65,12 @@ final class Listeners: Sendable {
         return channel.localAddress?.port ?? port
     }
 
-    /// Closes the ports and every connection.
     func close() async {
         for channel in channels.withLock({ $0 }) {
-            // One that is closed already is closed.
+            // Closing fails only when the channel is already closed.
             try? await channel.close().get()
         }
-        // All that may fail here is that it was shut down before.
+        // Shutdown fails only when the group was already shut down.
         try? await group.shutdownGracefully()
     }
 
@@ -102,7 +99,7 @@ final class Listeners: Sendable {
     }
 }
 
-/// Closes a connection whose handshake fails, as with a client that does not trust the authority.
+/// Closes a connection whose TLS handshake fails, for example because the client does not trust the authority.
 private final class HandshakeFailureHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -111,7 +108,6 @@ private final class HandshakeFailureHandler: ChannelInboundHandler {
     }
 }
 
-/// How many connections a port has.
 private final class ConnectionCount: Sendable {
     private let limit: Int
     private let open = Atomic<Int>(0)

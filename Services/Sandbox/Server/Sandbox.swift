@@ -3,10 +3,10 @@ import Locks
 package import Logging
 import ServiceLifecycle
 
-/// The outside world on this machine: APNs, FCM and a browser's push service, as strict as the real ones, which can be
-/// told to fail, and which show what they have taken.
+/// Simulates external services on this machine: push services, social networks, identity providers and a mail server.
 ///
-/// Run it as a service, or in a test by `Sandbox.run`.
+/// They validate as strictly as the real services, fail when a script rule demands it, and show what they received. Run
+/// the sandbox as a service, or in a test with `Sandbox.run`.
 package final class Sandbox: Service {
     package let script: Script
     package let received: ReceivedNotifications
@@ -30,9 +30,11 @@ package final class Sandbox: Service {
         }
     }
 
-    /// Makes its keys, or finds those that it has kept; blocks for as long as that takes.
+    /// Creates the sandbox, and loads or creates its keys.
     ///
-    /// - Throws: `SettingError` where keys or the authority's certificate cannot be kept where it is told to.
+    /// Blocks meanwhile, possibly for seconds.
+    ///
+    /// - Throws: `SettingError` when the keys or the authority's certificate cannot be written.
     package init(_ configuration: SandboxConfiguration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
@@ -90,7 +92,7 @@ package final class Sandbox: Service {
         self.ports = ports
     }
 
-    /// Runs a sandbox on free ports for the time of `body`.
+    /// Runs a sandbox on free ports until `body` returns.
     package static func run<Result>(
         _ configuration: SandboxConfiguration = SandboxConfiguration(),
         logger: Logger = Logger(label: "sandbox"),
@@ -117,40 +119,37 @@ package final class Sandbox: Service {
             await stop()
             throw error
         }
-        // Also returns, by throwing, when the task is cancelled: then it stops as well.
+        // Throws when the task is cancelled, which stops the sandbox too.
         try? await gracefulShutdown()
         await stop()
     }
 
-    /// Opens its ports.
     package func start() async throws {
         let host = configuration.host
         let production = try await listeners.open(.apns(.production), host: host, port: configuration.apnsPort)
         let sandbox = try await listeners.open(.apns(.sandbox), host: host, port: configuration.apnsSandboxPort)
         let smtp = try await listeners.open(.smtp, host: host, port: configuration.smtpPort)
         ports.all = (0, production, sandbox, smtp)
-        // Last, since who finds it ready finds everything.
+        // This port opens last, so that a client that finds it open can use all ports.
         let web = try await listeners.open(.web, host: host, port: configuration.port)
         ports.all.web = web
         logger.info("listening", metadata: ["url": "\(url)", "apns": "\(apnsURL)", "apnsSandbox": "\(apnsSandboxURL)"])
     }
 
-    /// Closes its ports and connections.
     package func stop() async {
         await listeners.close()
         await networks.stop()
     }
 
-    // MARK: Where it is
+    // MARK: Addresses
 
-    /// `http://127.0.0.1:8090`: scripts, the page, and what the other addresses begin with.
+    /// The base address, such as `http://127.0.0.1:8090`, which also serves the script rules and the page.
     package var url: String { "http://\(name):\(ports.all.web)" }
     package var apnsURL: String { "https://\(name):\(ports.all.production)" }
     package var apnsSandboxURL: String { "https://\(name):\(ports.all.sandbox)" }
     package var fcmURL: String { "\(url)/fcm" }
     package var fcmTokenURL: String { "\(url)/fcm/token" }
 
-    /// The certificate of the authority that signed the sandbox's own.
     package var authorityPEM: String { keys.authority.pem }
 
     private var name: String {
@@ -162,21 +161,21 @@ package final class Sandbox: Service {
         }
     }
 
-    // MARK: What it gives
+    // MARK: Credentials
 
-    /// All that a push server must be told to push here, as an account of that name; made where there is none.
+    /// Returns the settings and keys with which a push server can push here as an account, which is created when
+    /// needed.
     package func credentials(of account: String = "roost") throws -> SandboxCredentials {
         try web.credentials(account, at: url)
     }
 
-    /// A browser's subscription, to which only who has `serverKey` may push, if it is said.
+    /// Creates a browser's subscription, to which only the owner of `serverKey` can push unless it is nil.
     package func subscribe(serverKey: String? = nil) throws -> WebSubscription {
         try keys.subscriptions.make(at: url, for: serverKey)
     }
 }
 
 extension PrivateAuthority {
-    /// Writes the certificate to a file, for who is to trust it.
     func write(to file: String) throws {
         let path = URL(filePath: file)
         let folder = try PrivateFolder(

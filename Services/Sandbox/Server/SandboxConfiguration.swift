@@ -2,35 +2,31 @@ package import Configuration
 package import Foundation
 import ServiceHost
 
-/// What may be set of the sandbox; in tests ports are any that are free.
+/// The settings of the sandbox, with defaults for tests, in which each port is any free one.
 package struct SandboxConfiguration: Sendable {
-    /// The address listened on.
+    /// The address that the sandbox listens on.
     package var host = "127.0.0.1"
-    /// FCM, web push, scripts and the page, in cleartext; 0 takes any port.
+    /// The port of FCM, Web Push, the networks, script rules and the page, in cleartext; 0 means any free port.
     package var port = 0
-    /// APNs for production's device tokens.
     package var apnsPort = 0
-    /// APNs for those of development's, `api.sandbox.push.apple.com`.
+    /// The port of APNs for development device tokens (`api.sandbox.push.apple.com`).
     package var apnsSandboxPort = 0
-    /// The mail server, by STARTTLS.
+    /// The port of the mail server, with STARTTLS.
     package var smtpPort = 0
-    /// Names, beside those of this machine, by which clients know the sandbox; its certificate carries them.
     package var names: [String] = []
-    /// Where keys are kept, so that they are the same after a restart; without it they last as long as the process.
+    /// The folder of the keys, so that they survive a restart; nil keeps them until the process ends.
     package var folder: String?
-    /// Keys that there are already, as in tests, of which each would else take a moment to make its own.
+    /// Existing keys, which tests share because creating keys is slow.
     package var keys: SandboxKeys?
-    /// Where the authority's certificate is written too.
     package var authorityFile: String?
-    /// How many of the newest notifications are kept, of 64 MiB in all at most.
+    /// How many of the newest notifications are stored, up to 64 MiB in total.
     package var retentionLimit = 10_000
-    /// Threads that carry connections; 0 is one a core.
+    /// The number of event loop threads; 0 means one per core.
     package var threads = 0
-    /// Connections at once on each port; one more is closed.
+    /// The maximum number of connections per port; further connections are closed.
     package var connectionLimit = 10_000
-    /// How many tokens signed by one key APNs takes within 20 minutes, before it says that they change too often.
+    /// How many tokens of one key APNs accepts within 20 minutes before it responds `TooManyProviderTokenUpdates`.
     package var tokensPerKey = 100
-    /// How many posts each social network has at its start.
     package var posts = 400
     package var now: @Sendable () -> Date = { Date() }
 
@@ -38,14 +34,14 @@ package struct SandboxConfiguration: Sendable {
 
     /// Reads the settings.
     ///
-    /// - `HOST` (`127.0.0.1`), `PORT` (8090): FCM, web push, scripts and the page.
+    /// - `HOST` (`127.0.0.1`), `PORT` (8090): FCM, Web Push, the networks, script rules and the page.
     /// - `SANDBOX_APNS_PORT` (8091), `SANDBOX_APNS_SANDBOX_PORT` (8092): APNs over TLS, for each kind of device token.
     /// - `SANDBOX_SMTP_PORT` (8093): the mail server.
-    /// - `SANDBOX_NAMES` (none): further host names for its certificate, separated by commas.
-    /// - `SANDBOX_FOLDER` (none): where its keys are kept.
-    /// - `SANDBOX_CA_FILE` (none): the file to which its authority's certificate is written, in PEM.
-    /// - `SANDBOX_NOTIFICATIONS_MAX` (10000): how many of the newest notifications it keeps.
-    /// - `SANDBOX_POSTS` (400): how many posts each social network has at its start.
+    /// - `SANDBOX_NAMES` (none): further host names for the certificate, separated by commas.
+    /// - `SANDBOX_FOLDER` (none): the folder of the keys.
+    /// - `SANDBOX_CA_FILE` (none): the file to which the authority's certificate is written, in PEM.
+    /// - `SANDBOX_NOTIFICATIONS_MAX` (10000): how many of the newest notifications are stored.
+    /// - `SANDBOX_POSTS` (400): the number of posts that each social network has at the start.
     package init(reader: ConfigReader) throws {
         host = reader.text("HOST", default: host)
         port = try reader.number("PORT", default: 8_090, in: 0...65_535)

@@ -1,20 +1,20 @@
-/// The services of the outside world that the sandbox plays.
+/// The external services that the sandbox simulates.
 package enum SandboxService: String, Codable, CaseIterable, Sendable {
-    /// Apple's: by HTTP/2.
+    /// Apple Push Notification service, over HTTP/2.
     case apns
-    /// Google's Firebase Cloud Messaging, v1.
+    /// Firebase Cloud Messaging, HTTP v1.
     case fcm
-    /// Where Google gives access tokens for a service account's signed assertion.
+    /// Google's token endpoint for service accounts.
     case fcmToken = "fcm-token"
-    /// A browser vendor's push service, and the browser behind it.
+    /// A browser vendor's push service and the browser.
     case webPush = "webpush"
-    /// A mail server, by SMTP; `token` is a receiver's address.
+    /// A mail server. The `token` of a script rule is a receiver's address.
     case smtp
     /// The social networks, each below a path of its name.
     case mastodon, bluesky, reddit, twitter, tumblr, facebook, instagram, vine
-    /// Reddit's live video: the list of broadcasts.
+    /// The list of broadcasts of Reddit's live video.
     case rpan
-    /// Google's and Apple's accounts, by OpenID Connect.
+    /// The identity providers Google and Apple, with OpenID Connect.
     case google, apple
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import Wire
 
-/// Apple's rules for a notification, one after another; knows no connection.
+/// Apple's rules for a notification, in the order in which APNs checks them, without any connection state.
 struct APNs: Sendable {
     let tokens: ProviderTokens
     let devices: APNsDevices
@@ -10,7 +10,6 @@ struct APNs: Sendable {
     let received: ReceivedNotifications
     let now: @Sendable () -> Date
 
-    /// What becomes of a request.
     struct Outcome {
         enum Action {
             case accepted
@@ -20,7 +19,7 @@ struct APNs: Sendable {
             case goAway(reason: String)
         }
 
-        /// `apns-id`: the provider's, or one that APNs has made.
+        /// `apns-id`: sent by the provider, or made by APNs.
         let id: String
         let action: Action
         var delay: TimeAmount?
@@ -30,7 +29,9 @@ struct APNs: Sendable {
     private static let collapseLimit = 64
     private static let topicLimit = 256
 
-    /// Decides on a request whose body has been read; of one that is too large, as much as shows that.
+    /// Decides about a request whose body has been read.
+    ///
+    /// An oversized body may be incomplete.
     func validate(
         _ request: APNsRequest,
         body: ByteBuffer,
@@ -61,9 +62,9 @@ struct APNs: Sendable {
         }
     }
 
-    // MARK: The rules
+    // MARK: Validation
 
-    /// The device's token, if all is as Apple asks.
+    /// Returns the device token of a request that follows all of Apple's rules.
     private func check(
         _ request: APNsRequest,
         body: ByteBuffer,
@@ -95,18 +96,18 @@ struct APNs: Sendable {
         device: String,
         environment: AppleEnvironment
     ) throws(APNsError) -> APNsPushType {
-        let known = devices.device(device)
-        if let own = known?.environment, own != environment { throw APNsError(.badDeviceToken) }
+        let pinned = devices.device(device)
+        if let own = pinned?.environment, own != environment { throw APNsError(.badDeviceToken) }
         guard let topic = request.topic, !topic.isEmpty else { throw APNsError(.missingTopic) }
         guard topic.utf8.count <= Self.topicLimit else { throw APNsError(.badTopic) }
         guard let type = APNsPushType(rawValue: request.pushType ?? "alert") else {
             throw APNsError(.invalidPushType)
         }
         guard let app = type.app(ofTopic: topic), app == account.topic else { throw APNsError(.topicDisallowed) }
-        if let own = known?.topic, app != own { throw APNsError(.deviceTokenNotForTopic) }
+        if let own = pinned?.topic, app != own { throw APNsError(.deviceTokenNotForTopic) }
         switch request.priority ?? "10" {
         case "5": break
-        // "Always use priority 5. Using priority 10 is an error", and 10 is what none means.
+        // Apple: "Always use priority 5. Using priority 10 is an error". A missing priority means 10.
         case "1", "10": if type == .background { throw APNsError(.badPriority) }
         default: throw APNsError(.badPriority)
         }
@@ -123,10 +124,10 @@ struct APNs: Sendable {
         }
     }
 
-    /// Now, since 1970.
+    /// The current time in milliseconds since 1970.
     var milliseconds: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
 
-    // MARK: What follows
+    // MARK: Effects
 
     private func accept(
         _ request: APNsRequest,
@@ -165,7 +166,6 @@ struct APNs: Sendable {
         }
     }
 
-    /// 8-4-4-4-12 hex digits.
     static func isUUID(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
         return text.utf8.enumerated().allSatisfy { index, byte in

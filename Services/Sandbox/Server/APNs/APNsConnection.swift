@@ -3,22 +3,23 @@ import NIOHPACK
 import NIOHTTP2
 import Wire
 
-/// A provider's connection to APNs, frame by frame: a channel for each stream would cost more than all else.
+/// A provider's HTTP/2 connection to APNs.
 ///
-/// As Apple's, it allows one stream until a provider token was good, then a thousand, and one again after a bad one.
+/// It handles frames itself, because a channel per stream would cost more than everything else. Like Apple's servers,
+/// it allows one stream until it accepts a provider token, then 1,000, and one again after a refused token.
 final class APNsConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
     private static let streamLimit = 1_000
-    /// Bytes of all bodies that may be on their way.
+    /// The flow-control window of the connection, in bytes.
     private static let window = 1_024 * 1_024
-    /// How long a client may take to hang up when it was told to go.
+    /// How long the client may keep the connection open after GOAWAY.
     private static let closeDelay = TimeAmount.seconds(2)
 
     private enum Stream {
         case reading(APNsRequest, body: ByteBuffer)
-        /// The answer comes later.
+        /// The request is complete and its response is delayed.
         case waiting
     }
 
@@ -27,16 +28,16 @@ final class APNsConnection: ChannelInboundHandler {
     private var session = ProviderTokens.Session()
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var allowedStreams = 1
-    /// Body bytes whose window has not been given back.
+    /// Received body bytes that no WINDOW_UPDATE frame has returned to the client yet.
     private var consumed = 0
-    private var isLeaving = false
+    private var hasSentGoAway = false
 
     init(apns: APNs, environment: AppleEnvironment) {
         self.apns = apns
         self.environment = environment
     }
 
-    /// Makes what is inside a connection's TLS ready for HTTP/2.
+    /// Adds the HTTP/2 handlers to a channel whose TLS handshake is complete.
     static func install(in channel: any Channel, apns: APNs, environment: AppleEnvironment) throws {
         var connection = NIOHTTP2Handler.ConnectionConfiguration()
         connection.initialSettings = [
@@ -44,9 +45,10 @@ final class APNsConnection: ChannelInboundHandler {
             HTTP2Setting(parameter: .maxHeaderListSize, value: 16 * 1_024),
             HTTP2Setting(parameter: .headerTableSize, value: 4_096),
         ]
-        // Keepalive PINGs and cancelled requests of a test are no attack.
+        // High limits: tests send many keepalive PINGs and cancel many requests, which NIOHTTP2 would treat as an
+        // attack.
         connection.controlFrameRateLimit.maximumCount = 10_000
-        // Nor is what was on its way when a good-bye was said.
+        // Frames that are in flight when the sandbox sends GOAWAY count as glitches.
         connection.maximumConnectionGlitches = 10_000
         var stream = NIOHTTP2Handler.StreamConfiguration()
         stream.streamResetFrameRateLimit.maximumCount = 100_000
@@ -69,20 +71,20 @@ final class APNsConnection: ChannelInboundHandler {
         let frame = Self.unwrapInboundIn(data)
         switch frame.payload {
         case .headers(let block):
-            // Trailers have nothing to say.
+            // Trailers are ignored.
             if streams[frame.streamID] == nil {
                 streams[frame.streamID] = .reading(APNsRequest(block.headers), body: ByteBuffer())
             }
-            // A client that does not acknowledge our settings could open any number.
+            // A client that does not acknowledge our SETTINGS could open any number of streams.
             guard streams.count <= 2 * Self.streamLimit else { return context.close(promise: nil) }
             if block.endStream { finish(frame.streamID, in: context) }
         case .data(let block):
-            take(block, of: frame.streamID, in: context)
+            read(block, of: frame.streamID, in: context)
         default: break
         }
     }
 
-    private func take(_ block: HTTP2Frame.FramePayload.Data, of id: HTTP2StreamID, in context: ChannelHandlerContext) {
+    private func read(_ block: HTTP2Frame.FramePayload.Data, of id: HTTP2StreamID, in context: ChannelHandlerContext) {
         consumed += block.data.readableBytes + (block.paddingBytes.map { $0 + 1 } ?? 0)
         if consumed >= Self.window / 4 {
             write(.rootStream, .windowUpdate(windowSizeIncrement: consumed), in: context)
@@ -92,14 +94,14 @@ final class APNsConnection: ChannelInboundHandler {
             return
         }
         if body.readableBytes > APNsPushType.largestPayload {
-            // Read to its end, as clients expect, and kept no further.
+            // The connection reads an oversized body to its end, as clients expect, but does not store the rest.
             if bytes.readableBytes > 0, !block.endStream {
                 write(id, .windowUpdate(windowSizeIncrement: bytes.readableBytes), in: context)
             }
         } else if body.readableBytes == 0 {
             streams[id] = .reading(request, body: bytes)
         } else {
-            // In between nobody else holds the body, so that it grows where it is.
+            // Clearing the dictionary's entry leaves one reference to the buffer, so that appending does not copy it.
             streams[id] = .waiting
             body.writeBuffer(&bytes)
             streams[id] = .reading(request, body: body)
@@ -107,9 +109,8 @@ final class APNsConnection: ChannelInboundHandler {
         if block.endStream { finish(id, in: context) }
     }
 
-    /// Decides on a request that is there.
     private func finish(_ id: HTTP2StreamID, in context: ChannelHandlerContext) {
-        guard case .reading(let request, let body) = streams.removeValue(forKey: id), !isLeaving else { return }
+        guard case .reading(let request, let body) = streams.removeValue(forKey: id), !hasSentGoAway else { return }
         let outcome = apns.validate(request, body: body, environment: environment, session: &session)
         guard let delay = outcome.delay else {
             perform(on: outcome, for: id, in: context)
@@ -120,14 +121,14 @@ final class APNsConnection: ChannelInboundHandler {
         let later = NIOLoopBound(outcome, eventLoop: context.eventLoop)
         context.eventLoop.scheduleTask(in: delay) {
             let (connection, context) = bound.value
-            // The client may have given up meanwhile.
+            // The client may have cancelled the request during the delay.
             guard connection.streams.removeValue(forKey: id) != nil else { return }
             connection.perform(on: later.value, for: id, in: context)
             context.flush()
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func perform(on outcome: APNs.Outcome, for id: HTTP2StreamID, in context: ChannelHandlerContext) {
         switch outcome.action {
@@ -154,13 +155,13 @@ final class APNsConnection: ChannelInboundHandler {
             write(id, .data(.init(data: .byteBuffer(body), endStream: true)), in: context)
         case .silence: break
         case .reset: write(id, .rstStream(.internalError), in: context)
-        case .goAway(let reason): leave(before: id, withReason: reason, in: context)
+        case .goAway(let reason): goAway(before: id, withReason: reason, in: context)
         }
     }
 
-    /// Says that what came before this stream was looked at, and nothing since.
-    private func leave(before id: HTTP2StreamID, withReason reason: String, in context: ChannelHandlerContext) {
-        isLeaving = true
+    /// Sends GOAWAY, which means that streams before `id` were processed and later ones were not.
+    private func goAway(before id: HTTP2StreamID, withReason reason: String, in context: ChannelHandlerContext) {
+        hasSentGoAway = true
         let text = #"{"reason":\#(JSONParser.quoted(reason)),"timestamp":\#(apns.milliseconds)}"#
         let last = Int(id) > 2 ? HTTP2StreamID(Int(id) - 2) : .rootStream
         let goAwayFrame = HTTP2Frame.FramePayload.goAway(
@@ -171,7 +172,8 @@ final class APNsConnection: ChannelInboundHandler {
         write(.rootStream, goAwayFrame, in: context)
         context.flush()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        // Closed at once, what was just said could be lost with what the client has sent meanwhile.
+        // An immediate close while client bytes are unread would reset the connection, and the client could lose the
+        // frame.
         context.eventLoop.scheduleTask(in: Self.closeDelay) { bound.value.close(promise: nil) }
     }
 
@@ -186,16 +188,17 @@ final class APNsConnection: ChannelInboundHandler {
         context.write(Self.wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
     }
 
-    // MARK: The connection
+    // MARK: Connection
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // Once for all that was read.
+        // One flush covers all frames of the read.
         context.flush()
         context.fireChannelReadComplete()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Who does not read answers sends no more requests. Only a channel that is gone refuses the option.
+        // A client that does not read responses may send no more requests. Setting the option fails only on a closed
+        // channel.
         try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
         context.fireChannelWritabilityChanged()
     }
@@ -206,7 +209,7 @@ final class APNsConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A single stream's error has been answered by its reset.
+        // NIOHTTP2 has already reset the stream.
         if error is NIOHTTP2Errors.StreamError { return }
         context.close(promise: nil)
     }

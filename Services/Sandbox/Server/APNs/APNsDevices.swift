@@ -1,15 +1,16 @@
 import Locks
 import Wire
 
-/// Which of Apple's two APNs a device token is for.
 package enum AppleEnvironment: String, Codable, Sendable {
-    /// `api.push.apple.com`: apps from the store.
+    /// `api.push.apple.com`: apps from the App Store.
     case production
-    /// `api.sandbox.push.apple.com`: apps that a developer has installed.
+    /// `api.sandbox.push.apple.com`: apps that a developer installed.
     case sandbox
 }
 
-/// What is known of device tokens; one that nobody has told of is good everywhere.
+/// The device tokens that tests have pinned.
+///
+/// A token that is not pinned is valid in both environments and for any app.
 package final class APNsDevices: Sendable {
     struct Device: Sendable {
         var environment: AppleEnvironment?
@@ -17,33 +18,34 @@ package final class APNsDevices: Sendable {
     }
 
     private static let limit = 200_000
-    /// Hex digits of a token: 32 bytes are usual, and Apple warns that there may be more.
+    /// The length of a token in hex digits.
+    ///
+    /// Tokens usually have 32 bytes, and Apple warns that they may become longer.
     private static let lengths = 64...200
 
-    private let known = Lock<[String: Device]>([:])
+    private let pins = Lock<[String: Device]>([:])
 
     init() {}
 
-    /// Says for which environment, and which app, a token was given.
+    /// Restricts a token to one environment, one app, or both.
     package func pin(_ token: String, environment: AppleEnvironment? = nil, topic: String? = nil) throws {
         guard Self.isToken(token) else {
-            throw APIError.invalid("token", "a device token is an even number of 64 to 200 hex digits")
+            throw APIError.invalid("token", "a device token has 64 to 200 hex digits, and an even number of them")
         }
-        try known.withLock { known in
-            guard known.count < Self.limit || known[token.lowercased()] != nil else {
-                throw APIError(.conflict, "too_many_devices", "there are \(Self.limit) devices already")
+        try pins.withLock { pins in
+            guard pins.count < Self.limit || pins[token.lowercased()] != nil else {
+                throw APIError(.conflict, "too_many_devices", "the limit of \(Self.limit) pinned devices is reached")
             }
-            known[token.lowercased()] = Device(environment: environment, topic: topic)
+            pins[token.lowercased()] = Device(environment: environment, topic: topic)
         }
     }
 
     package func clear() {
-        known.withLock { $0 = [:] }
+        pins.withLock { $0 = [:] }
     }
 
-    /// What is known of a token; nil of most.
     func device(_ token: String) -> Device? {
-        known.withLock { $0.isEmpty ? nil : $0[token.lowercased()] }
+        pins.withLock { $0.isEmpty ? nil : $0[token.lowercased()] }
     }
 
     static func isToken(_ token: String) -> Bool {
@@ -53,7 +55,6 @@ package final class APNsDevices: Sendable {
 }
 
 extension UInt8 {
-    /// Whether it is a hex digit in ASCII, of either case.
     var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),

@@ -1,8 +1,8 @@
-/// What `apns-push-type` may be, with what Apple asks of each.
+/// The values of `apns-push-type`, with Apple's requirements for each.
 enum APNsPushType: String, CaseIterable {
     case alert, background, location, voip, complication, fileprovider, mdm, liveactivity, pushtotalk, widgets, controls
 
-    /// What the topic of this type ends in, behind the app's id.
+    /// The suffix that the topic of this type has after the app's id.
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -17,13 +17,12 @@ enum APNsPushType: String, CaseIterable {
         }
     }
 
-    /// Bytes of the payload, at most.
+    /// The largest payload in bytes.
     var payloadLimit: Int { self == .voip ? 5_120 : 4_096 }
 
-    /// Of any type, at most.
     static let largestPayload = 5_120
 
-    /// The app that a topic of this type belongs to; nil where the topic is one of another type.
+    /// Returns the app that a topic of this type belongs to, or nil when the topic is for another push type.
     func app(ofTopic topic: String) -> Substring? {
         guard !topicSuffix.isEmpty else {
             let isOtherType = Self.allCases.contains { !$0.topicSuffix.isEmpty && topic.hasSuffix($0.topicSuffix) }

@@ -1,4 +1,4 @@
-/// Why APNs refuses a notification, in the words of Apple's table ("Handling notification responses from APNs").
+/// The reasons in Apple's table of error responses ("Handling notification responses from APNs").
 enum APNsReason: String, CaseIterable, Sendable {
     case badCollapseId = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -14,12 +14,12 @@ enum APNsReason: String, CaseIterable, Sendable {
     case missingTopic = "MissingTopic"
     case payloadEmpty = "PayloadEmpty"
     case topicDisallowed = "TopicDisallowed"
-    /// Not of Apple's: Apple takes what is no JSON object, and no device ever shows it, which helps nobody here.
+    /// Not one of Apple's reasons. Apple accepts a payload that is not a JSON object, and no device shows it.
     case malformedPayload = "MalformedPayload"
     case badCertificate = "BadCertificate"
     case badCertificateEnvironment = "BadCertificateEnvironment"
     case badEnvironmentKeyIdInToken = "BadEnvironmentKeyIdInToken"
-    /// Not in Apple's table, but what it has been seen to say.
+    /// Not in Apple's table, but observed in responses.
     case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
     case expiredProviderToken = "ExpiredProviderToken"
     case forbidden = "Forbidden"
@@ -53,7 +53,7 @@ enum APNsReason: String, CaseIterable, Sendable {
         }
     }
 
-    /// The usual reason of a status, for a script that names only that.
+    /// Returns the usual reason of a status, for a script rule that names only the status.
     static func usual(for status: Int) -> String {
         switch status {
         case 403: invalidProviderToken.rawValue

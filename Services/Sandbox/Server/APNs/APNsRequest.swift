@@ -1,6 +1,6 @@
 import NIOHPACK
 
-/// What APNs reads of a request's header fields; nothing in it is judged yet.
+/// The header fields that APNs reads, not validated yet.
 struct APNsRequest {
     var method = ""
     var path = ""
@@ -11,7 +11,7 @@ struct APNsRequest {
     var expiration: String?
     var collapseID: String?
     var id: String?
-    /// Whether a field that is there once stands there twice.
+    /// Whether a field that may occur once occurs more often.
     var hasDuplicates = false
 
     init(_ block: HPACKHeaders) {
@@ -19,24 +19,24 @@ struct APNsRequest {
             switch name {
             case ":method": method = value
             case ":path": path = value
-            case "authorization": take(value, \.authorization)
-            case "apns-topic": take(value, \.topic)
-            case "apns-push-type": take(value, \.pushType)
-            case "apns-priority": take(value, \.priority)
-            case "apns-expiration": take(value, \.expiration)
-            case "apns-collapse-id": take(value, \.collapseID)
-            case "apns-id": take(value, \.id)
+            case "authorization": set(value, \.authorization)
+            case "apns-topic": set(value, \.topic)
+            case "apns-push-type": set(value, \.pushType)
+            case "apns-priority": set(value, \.priority)
+            case "apns-expiration": set(value, \.expiration)
+            case "apns-collapse-id": set(value, \.collapseID)
+            case "apns-id": set(value, \.id)
             default: break
             }
         }
     }
 
-    private mutating func take(_ value: String, _ field: WritableKeyPath<APNsRequest, String?>) {
+    private mutating func set(_ value: String, _ field: WritableKeyPath<APNsRequest, String?>) {
         if self[keyPath: field] != nil { hasDuplicates = true }
         self[keyPath: field] = value
     }
 
-    /// The fields that say how to deliver, for who looks at what came.
+    /// The fields that control delivery, as the sandbox shows them with the received notification.
     var fields: [(name: String, value: String)] {
         [
             ("apns-topic", topic), ("apns-push-type", pushType), ("apns-priority", priority),

@@ -3,11 +3,11 @@ import Crypto
 import Foundation
 import Locks
 
-/// Judges the tokens by which providers say who they are ("Establishing a token-based connection to APNs").
+/// Verifies the authentication tokens of providers ("Establishing a token-based connection to APNs").
 ///
-/// Each is verified once; thousands of requests bring the same.
+/// Each token is verified once and cached, because thousands of requests carry the same one.
 final class ProviderTokens: Sendable {
-    /// A token that somebody has signed with a key of Apple's.
+    /// A verified token, signed with the APNs key of an account.
     struct Token: Sendable {
         let account: DeveloperAccount
         let keyID: String
@@ -15,10 +15,10 @@ final class ProviderTokens: Sendable {
         let issuedAt: Int
     }
 
-    /// How old a token may be, and how old at least when another replaces it.
+    /// The maximum age of a token, and the minimum age at which another may replace it, in seconds.
     static let lifetime = 3_600
     static let minimumTokenAge = 1_200
-    /// How far ahead the clock of a provider may be.
+    /// How many seconds a provider's clock may be ahead.
     private static let skew = 300
     private static let cacheLimit = 1_000
     private static let maximumLength = 4_096
@@ -30,7 +30,7 @@ final class ProviderTokens: Sendable {
 
     private struct State {
         var verified: [String: Token] = [:]
-        /// By key, when each token of the last 20 minutes was first seen.
+        /// For each key, when each token of the last 20 minutes was first seen.
         var firstSeen: [String: [Int]] = [:]
     }
 
@@ -45,21 +45,20 @@ final class ProviderTokens: Sendable {
         self.now = now
     }
 
-    /// What a connection remembers of its provider.
+    /// The authentication state of one connection.
     struct Session {
         fileprivate var text = ""
         fileprivate var token: Token?
-        /// The key of the first token that was good.
+        /// The key of the first valid token.
         fileprivate var keyID: String?
 
-        /// After a refusal a new token may come at any time.
+        /// Forgets the token after an error response, so that the provider may send a new one at any time.
         mutating func forgetToken() {
             token = nil
             text = ""
         }
     }
 
-    /// The token of a request on a connection.
     func validate(_ authorization: String?, in session: inout Session) throws(APNsError) -> Token {
         guard let authorization else { throw APNsError(.missingProviderToken) }
         if let token = session.token, authorization == session.text {
@@ -87,11 +86,11 @@ final class ProviderTokens: Sendable {
     }
 
     private func verify(_ text: String) throws(APNsError) -> Token {
-        if let known = state.withLock({ $0.verified[text] }) { return known }
+        if let token = state.withLock({ $0.verified[text] }) { return token }
         guard let jws = CompactJWS(text, maximumLength: Self.maximumLength), jws.algorithm == "ES256",
             let keyID = jws.keyID, let account = accounts.account(keyID: keyID),
             Self.isSigned(jws, by: account.apnsKey.publicKey),
-            // Silence: claims that cannot be read make no token.
+            // The guard reports unreadable claims as an invalid token.
             let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload), claims.iss == account.teamID
         else { throw APNsError(.invalidProviderToken) }
         let token = Token(account: account, keyID: keyID, issuedAt: claims.iat)
@@ -99,9 +98,11 @@ final class ProviderTokens: Sendable {
         return token
     }
 
-    /// Apple takes signatures raw, as RFC 7515 has them, and in DER, as many libraries make them.
+    /// Returns whether the signature is valid.
+    ///
+    /// Apple accepts raw signatures (RFC 7515) and DER, which many libraries make.
     private static func isSigned(_ jws: CompactJWS, by key: P256.Signing.PublicKey) -> Bool {
-        // Silence: bytes that are no signature sign nothing.
+        // Bytes that are not a signature make the token invalid.
         let raw = try? P256.Signing.ECDSASignature(rawRepresentation: jws.signature)
         guard let signature = raw ?? (try? P256.Signing.ECDSASignature(derRepresentation: jws.signature)) else {
             return false
@@ -123,7 +124,6 @@ final class ProviderTokens: Sendable {
     }
 }
 
-/// A request that APNs does not take.
 struct APNsError: Error {
     let reason: APNsReason
 

@@ -3,7 +3,7 @@ import CryptoExtras
 import Foundation
 import Wire
 
-/// One customer of the providers: what Apple's and Google's consoles would have given a developer.
+/// A developer's account with the providers: the keys and ids that the consoles of Apple and Google would issue.
 struct DeveloperAccount: Sendable {
     static let standard = "roost"
 
@@ -12,11 +12,10 @@ struct DeveloperAccount: Sendable {
     let serviceAccountKey: _RSA.Signing.PrivateKey
     let vapidKey: P256.Signing.PrivateKey
 
-    /// Ten letters and digits, as Apple's.
+    /// Ten letters and digits, as Apple issues them.
     let keyID: String
     let teamID: String
 
-    /// Makes an account, with keys of its own.
     init(making name: String) throws {
         try self.init(
             name: name,
@@ -41,7 +40,7 @@ struct DeveloperAccount: Sendable {
         teamID = isStandard ? "SANDBOXDEV" : Self.identifier(of: "team \(name)")
     }
 
-    /// The account that is kept; nil where there is none of that name.
+    /// Reads a stored account, or returns nil when the folder has none.
     init?(_ name: String, storedIn folder: PrivateFolder) throws {
         guard let apns = try folder.read("apns-key.pem"), let vapid = try folder.read("vapid-key.pem"),
             let service = try folder.read("service-account.json")
@@ -55,7 +54,7 @@ struct DeveloperAccount: Sendable {
         )
     }
 
-    /// Keeps the keys, in files that settings may name.
+    /// Writes the keys to files that a service's settings can name.
     func save(in folder: PrivateFolder) throws {
         try folder.write(apnsKey.pemRepresentation + "\n", to: "apns-key.pem")
         try folder.write(vapidKey.pemRepresentation + "\n", to: "vapid-key.pem")
@@ -65,7 +64,9 @@ struct DeveloperAccount: Sendable {
         try folder.write(String(decoding: account, as: UTF8.self) + "\n", to: "service-account.json")
     }
 
-    /// The app that may be pushed to, and its extensions (`.voip` and their like).
+    /// The app that receives notifications.
+    ///
+    /// Topics with a suffix, such as `.voip`, belong to it too.
     var topic: String { "org.example.\(name)" }
     var project: String { "\(name)-sandbox" }
     var clientEmail: String { "push@\(project).iam.gserviceaccount.com" }
@@ -86,9 +87,9 @@ struct DeveloperAccount: Sendable {
     }
 }
 
-/// A service account's file, as Google's console has one downloaded.
+/// The service account file that Google's console offers for download.
 package struct ServiceAccount: Codable, Sendable {
-    /// Where accounts of Google's own get their access tokens; `aud` of what they sign.
+    /// The token endpoint of real Google accounts, which is also the `aud` of their assertions.
     static let googleTokenURL = "https://oauth2.googleapis.com/token"
 
     package var type = "service_account"

@@ -2,36 +2,38 @@ import Foundation
 import Locks
 import Wire
 
-/// The providers' customers, each made when first asked for.
+/// The developer accounts, each created when it is first requested.
 final class DeveloperAccounts: Sendable {
-    /// A key of RSA takes a moment and some memory: who needs more is mistaken.
+    /// Bounds the cost of RSA keys, which take time and memory; no test needs as many accounts.
     private static let limit = 100
 
     private let folder: PrivateFolder?
-    private let known = Lock<[String: DeveloperAccount]>([:])
+    private let accounts = Lock<[String: DeveloperAccount]>([:])
 
-    /// Blocks for as long as it takes to make the first account, or on the disk.
+    /// Loads the stored accounts and creates the standard one.
+    ///
+    /// Blocks on the disk and while keys are generated.
     init(storedIn folder: PrivateFolder?) throws {
         self.folder = try folder?.folder("accounts")
         _ = try account(DeveloperAccount.standard)
-        // What an earlier run has made goes on being known by its keys.
+        // Services still use the keys of accounts that an earlier run created.
         for name in try self.folder.map({ try FileManager.default.contentsOfDirectory(atPath: $0.path) }) ?? []
         where Self.isName(name) {
             _ = try account(name)
         }
     }
 
-    /// The account of that name; made where there is none.
+    /// Returns the account of that name, and creates it when it does not exist.
     ///
-    /// - Throws: `APIError` for a name that makes none, or one too many.
+    /// - Throws: `APIError` when the name is invalid or the limit of accounts is reached.
     func account(_ name: String) throws -> DeveloperAccount {
         guard Self.isName(name) else {
-            throw APIError.invalid("account", "an account is named by 1 to 40 of a to z, 0 to 9 and -")
+            throw APIError.invalid("account", "an account name has 1 to 40 of the characters a to z, 0 to 9 and -")
         }
-        return try known.withLock { known in
-            if let account = known[name] { return account }
-            guard known.count < Self.limit else {
-                throw APIError(.conflict, "too_many_accounts", "there are \(Self.limit) accounts already")
+        return try accounts.withLock { accounts in
+            if let account = accounts[name] { return account }
+            guard accounts.count < Self.limit else {
+                throw APIError(.conflict, "too_many_accounts", "the limit of \(Self.limit) accounts is reached")
             }
             let own = try folder?.folder(name)
             let account: DeveloperAccount
@@ -41,22 +43,19 @@ final class DeveloperAccounts: Sendable {
                 account = try DeveloperAccount(making: name)
                 if let own { try account.save(in: own) }
             }
-            known[name] = account
+            accounts[name] = account
             return account
         }
     }
 
-    /// The account of that name, if there is one.
-    func existing(_ name: String) -> DeveloperAccount? { known.withLock { $0[name] } }
+    func existing(_ name: String) -> DeveloperAccount? { accounts.withLock { $0[name] } }
 
-    /// The account that has a key of Apple's by this id.
     func account(keyID: String) -> DeveloperAccount? {
-        known.withLock { $0.values.first { $0.keyID == keyID } }
+        accounts.withLock { $0.values.first { $0.keyID == keyID } }
     }
 
-    /// The account that has a service account of Google's by this address.
     func account(clientEmail: String) -> DeveloperAccount? {
-        known.withLock { $0.values.first { $0.clientEmail == clientEmail } }
+        accounts.withLock { $0.values.first { $0.clientEmail == clientEmail } }
     }
 
     private static func isName(_ name: String) -> Bool {

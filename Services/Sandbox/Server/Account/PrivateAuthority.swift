@@ -4,18 +4,18 @@ import NIOSSL
 import SwiftASN1
 import X509
 
-/// A certificate authority that nobody trusts but who is told to, and the server's certificate that it signs.
+/// A private certificate authority, trusted only by clients that are configured to, and the certificate that it signs.
 ///
-/// The authority may be kept, so that clients go on trusting it; the server's certificate is another at each start.
+/// The authority can be stored, so that clients continue to trust it. The server's certificate is new at each start.
 struct PrivateAuthority: Sendable {
     private static let day: TimeInterval = 86_400
 
     private let key: P256.Signing.PrivateKey
     private let certificate: Certificate
-    /// The authority's certificate, for who is to trust it.
+    /// The authority's certificate, for clients that trust it.
     let pem: String
 
-    /// Takes the authority that is kept, or makes one and keeps it.
+    /// Loads the stored authority, or creates and stores one.
     init(storedIn folder: PrivateFolder?, now: Date) throws {
         if let folder, let keyPEM = try folder.read("authority-key.pem"), let pem = try folder.read("authority.pem") {
             key = try P256.Signing.PrivateKey(pemRepresentation: keyPEM)
@@ -51,7 +51,9 @@ struct PrivateAuthority: Sendable {
         try folder?.write(pem, to: "authority.pem")
     }
 
-    /// What a server on this machine, known by some further names too, is encrypted with: HTTP/2 or HTTP/1.1.
+    /// Returns the TLS context of a server on this machine, for HTTP/2 and HTTP/1.1.
+    ///
+    /// The certificate has `localhost`, `sandbox`, the loopback addresses and the DNS names in `names`.
     func serverContext(names: [String], now: Date) throws -> NIOSSLContext {
         let own = P256.Signing.PrivateKey()
         let leaf = try leaf(for: own, names: names, now: now)
@@ -67,7 +69,7 @@ struct PrivateAuthority: Sendable {
     private func leaf(for own: P256.Signing.PrivateKey, names: [String], now: Date) throws -> String {
         let publicKey = Certificate.PublicKey(own.publicKey)
         let loopback = [[127, 0, 0, 1], [UInt8](repeating: 0, count: 15) + [1]]
-        let known: [GeneralName] =
+        let subjectNames: [GeneralName] =
             (["localhost", "sandbox"] + names).map { .dnsName($0) }
             + loopback.map { .ipAddress(ASN1OctetString(contentBytes: $0[...])) }
         let leaf = try Certificate(
@@ -82,7 +84,7 @@ struct PrivateAuthority: Sendable {
                 Critical(BasicConstraints.notCertificateAuthority)
                 Critical(KeyUsage(digitalSignature: true))
                 try ExtendedKeyUsage([.serverAuth])
-                SubjectAlternativeNames(known)
+                SubjectAlternativeNames(subjectNames)
                 SubjectKeyIdentifier(hash: publicKey)
                 AuthorityKeyIdentifier(keyIdentifier: SubjectKeyIdentifier(hash: certificate.publicKey).keyIdentifier)
             },

@@ -1,13 +1,13 @@
 import Foundation
 import ServiceHost
 
-/// A folder of small files, readable to their owner alone.
+/// A folder of small files that only their owner can read.
 struct PrivateFolder: Sendable {
     let path: String
 
-    /// Makes the folder where there is none.
+    /// Creates the folder when it does not exist.
     ///
-    /// - Throws: `SettingError` where it cannot be.
+    /// - Throws: `SettingError` when that fails.
     init(_ path: String, setting: String = "SANDBOX_FOLDER") throws {
         self.path = path
         do {
@@ -17,28 +17,26 @@ struct PrivateFolder: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw SettingError(setting, "names the folder \(path), which cannot be made")
+            throw SettingError(setting, "names the folder \(path), which cannot be created")
         }
     }
 
-    /// A folder inside of it.
     func folder(_ name: String) throws -> PrivateFolder {
         try PrivateFolder("\(path)/\(name)")
     }
 
-    /// What the file says; nil where there is none.
+    /// Returns the text of a file, or nil when it does not exist.
     func read(_ name: String) throws -> String? {
         let file = "\(path)/\(name)"
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         return try String(contentsOfFile: file, encoding: .utf8)
     }
 
-    /// Writes a file, whole or not at all.
     func write(_ text: String, to name: String) throws {
         let new = "\(path)/.\(name).new"
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
         guard FileManager.default.createFile(atPath: new, contents: Data(text.utf8), attributes: attributes) else {
-            throw SettingError("SANDBOX_FOLDER", "names the folder \(path), which cannot be written to")
+            throw SettingError("SANDBOX_FOLDER", "names the folder \(path), which is not writable")
         }
         guard rename(new, "\(path)/\(name)") == 0 else {
             throw SettingError("SANDBOX_FOLDER", "names the folder \(path), in which \(name) cannot be replaced")

@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import Wire
 
-/// All that a push server must be told to push to the sandbox.
+/// The settings and keys that a push server needs to push to the sandbox.
 package struct SandboxCredentials: Codable, Sendable {
     package struct Apple: Codable, Sendable {
-        /// PKCS#8 in PEM, as Apple's `.p8`.
+        /// PKCS#8 in PEM, as in Apple's `.p8` files.
         package var key: String
         package var keyId: String
         package var teamId: String
@@ -29,9 +29,9 @@ package struct SandboxCredentials: Codable, Sendable {
     }
 
     package struct Mail: Codable, Sendable {
-        /// `smtp://…`, with name and password.
+        /// `smtp://…`, with user name and password.
         package var url: String
-        /// An address that mails may come from.
+        /// A sender address that the sandbox accepts.
         package var from: String
     }
 
@@ -40,7 +40,7 @@ package struct SandboxCredentials: Codable, Sendable {
     package var fcm: Firebase
     package var vapid: Vapid
     package var mail: Mail
-    /// The certificate, in PEM, by which to trust the sandbox's TLS.
+    /// The certificate of the authority that signs the sandbox's TLS certificate, in PEM.
     package var authority: String
 
     init(_ account: DeveloperAccount, at addresses: SandboxAddresses, authority: String) {
@@ -71,9 +71,9 @@ package struct SandboxCredentials: Codable, Sendable {
     }
 }
 
-/// Where the sandbox is, seen from who asks.
+/// The addresses of the sandbox as the client can reach them.
 package struct SandboxAddresses: Sendable {
-    /// As `http://127.0.0.1:8090`.
+    /// For example `http://127.0.0.1:8090`.
     package let base: String
     package let apns: String
     package let apnsSandbox: String

@@ -1,15 +1,17 @@
 import Foundation
 
-/// Everything secret that a sandbox has: its authority, the keys of accounts, and what subscriptions are derived from.
+/// All secrets of a sandbox: its authority, the keys of accounts, and the key that subscriptions are derived from.
 package final class SandboxKeys: Sendable {
     let authority: PrivateAuthority
     let accounts: DeveloperAccounts
     let subscriptions: Subscriptions
 
-    /// Makes keys, or finds those that are kept; blocks for as long as that takes, which may be seconds.
+    /// Loads the stored keys, or creates them.
     ///
-    /// - Parameter folder: where keys are kept; nil for keys that last as long as the process.
-    /// - Throws: `SettingError` where they cannot be kept there.
+    /// Blocks meanwhile, possibly for seconds.
+    ///
+    /// - Parameter folder: the folder of the keys; nil keeps them in memory, until the process ends.
+    /// - Throws: `SettingError` when the folder cannot be created or written.
     package init(storedIn folder: String? = nil) throws {
         let folder = try folder.map { try PrivateFolder($0) }
         authority = try PrivateAuthority(storedIn: folder, now: Date())

@@ -7,16 +7,16 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Google's token endpoint: gives an access token for an assertion that a service account has signed (RFC 7523).
+/// Google's token endpoint, which exchanges a service account's signed assertion for an access token (RFC 7523).
 final class AccessTokens: Sendable {
     private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     private static let scopes: Set<String> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
     ]
     private static let lifetime = 3_600
-    /// How far the clock of a client may be off.
+    /// How many seconds a client's clock may differ.
     private static let skew = 300
-    /// Tokens that are known at once; with one more, all are forgotten, and clients come for another.
+    /// The maximum number of stored tokens; one more removes all of them, and clients request new ones.
     private static let limit = 10_000
 
     private struct Claims: Decodable {
@@ -44,7 +44,7 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// The error of OAuth (RFC 6749, section 5.2).
+    /// An OAuth error response (RFC 6749, section 5.2).
     struct OAuthError: Error, Encodable {
         let error: String
         let errorDescription: String
@@ -78,7 +78,7 @@ final class AccessTokens: Sendable {
         self.now = now
     }
 
-    /// The account that a bearer's token was given to; nil for a token that is unknown or has expired.
+    /// Returns the account that a token was issued to, or nil for an unknown or expired token.
     func account(of token: some StringProtocol) -> String? {
         guard let grant = grants.withLock({ $0[String(token)] }), grant.expiry > seconds else { return nil }
         return grant.account
@@ -101,7 +101,7 @@ final class AccessTokens: Sendable {
         let status = rule.status ?? 400
         let reason = rule.reason ?? (status >= 500 ? "internal_failure" : "invalid_grant")
         received.reject(.fcmToken, status: status, reason: reason)
-        // Two strings cannot fail to encode.
+        // Encoding two strings cannot fail.
         let response = try? WebResponse.json(
             OAuthError(reason, "Scripted"),
             status: HTTPResponseStatus(statusCode: status)
@@ -115,13 +115,13 @@ final class AccessTokens: Sendable {
             if grants.count >= Self.limit { grants = [:] }
             grants[token] = Grant(account: account.name, expiry: seconds + Self.lifetime)
         }
-        // As above.
+        // Encoding strings and a number cannot fail.
         return (try? .json(TokenResponse(accessToken: token))) ?? WebResponse(.internalServerError)
     }
 
     private var seconds: Int { Int(now().timeIntervalSince1970) }
 
-    // MARK: The assertion
+    // MARK: Assertion
 
     private func validate(_ request: WebRequest) throws(OAuthError) -> DeveloperAccount {
         guard request.method == .POST else { throw OAuthError("invalid_request", "Method must be POST.") }
@@ -130,7 +130,7 @@ final class AccessTokens: Sendable {
             throw OAuthError("unsupported_grant_type", "Invalid grant_type: \(form["grant_type"] ?? "")")
         }
         guard let assertion = form["assertion"], let jws = CompactJWS(assertion, maximumLength: 8_192),
-            // Silence: claims that cannot be read make no assertion.
+            // The guard reports unreadable claims as a bad assertion.
             jws.algorithm == "RS256", let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload)
         else { throw OAuthError("invalid_grant", "Bad Request: the assertion is not a JWT signed with RS256.") }
         guard let account = accounts.account(clientEmail: claims.iss) else {
@@ -164,7 +164,9 @@ final class AccessTokens: Sendable {
         }
     }
 
-    /// The fields of `application/x-www-form-urlencoded`.
+    /// Returns the fields of an `application/x-www-form-urlencoded` body.
+    ///
+    /// The first field of a name wins.
     private static func form(_ body: ByteBuffer) -> [String: String] {
         var parts = URLComponents()
         parts.percentEncodedQuery = String(buffer: body).replacing("+", with: "%20")

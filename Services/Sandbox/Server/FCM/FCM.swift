@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// `/fcm/…`: Google's Firebase Cloud Messaging as its HTTP v1 API is, and the endpoint that gives access to it.
+/// `/fcm/…`: the HTTP v1 API of Firebase Cloud Messaging, and Google's token endpoint.
 struct FCM: Sendable {
     let tokens: AccessTokens
     let script: Script
@@ -50,13 +50,13 @@ struct FCM: Sendable {
     }
 
     private func response(_ name: String) -> WebResponse {
-        // A string cannot fail to encode.
+        // Encoding a string cannot fail.
         (try? .json(SendResponse(name: name))) ?? WebResponse(.ok)
     }
 
     private func accept(_ message: FCMMessage, as name: String) {
         guard !message.isOnlyValidated else { return }
-        // What was read as JSON can be written as JSON.
+        // Parsed JSON can always be written again.
         let payload = (try? message.content.compact()) ?? Data()
         received.accept(
             IncomingNotification(
@@ -69,7 +69,6 @@ struct FCM: Sendable {
         )
     }
 
-    /// What says how to deliver it, under the names that it has in the message.
     private func fields(of message: JSONValue) -> [(name: String, value: String)] {
         ["collapse_key", "priority", "ttl"].compactMap { name in
             message["android"]?[name]?.text.map { ("android.\(name)", $0) }

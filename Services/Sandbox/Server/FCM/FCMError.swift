@@ -2,9 +2,9 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// A refusal of FCM's, in the shape of Google's APIs (`google.rpc.Status`) with FCM's own code among its details.
+/// An error response of FCM, in the format of Google's APIs (`google.rpc.Status`) with FCM's own code in its details.
 struct FCMError: Error {
-    /// FCM's codes (`google.firebase.fcm.v1.FcmError.ErrorCode`).
+    /// FCM's error codes (`google.firebase.fcm.v1.FcmError.ErrorCode`).
     enum Code: String, CaseIterable, Sendable {
         case unspecified = "UNSPECIFIED_ERROR"
         case invalidArgument = "INVALID_ARGUMENT"
@@ -17,14 +17,13 @@ struct FCMError: Error {
     }
 
     let httpStatus: Int
-    /// Google's canonical code, as `NOT_FOUND`.
+    /// Google's canonical code, such as `NOT_FOUND`.
     let status: String
     let message: String
     var code: Code?
-    /// Which fields of the request are wrong, by their paths, and how.
+    /// The paths of the invalid fields in the request, each with a description.
     var violations: [(field: String, description: String)] = []
 
-    /// A field that is wrong.
     static func invalid(_ field: String, _ description: String) -> FCMError {
         FCMError(
             httpStatus: 400,
@@ -35,7 +34,7 @@ struct FCMError: Error {
         )
     }
 
-    /// JSON that is no message, which Google says before FCM sees it.
+    /// Returns the error for JSON that is not a message, which Google's API layer rejects before FCM.
     static func malformed(_ field: String, _ description: String) -> FCMError {
         FCMError(
             httpStatus: 400,
@@ -64,7 +63,7 @@ struct FCMError: Error {
         message: "Permission 'cloudmessaging.messages.create' denied on resource."
     )
 
-    /// What a script says: by FCM's code, by Google's, or by the status alone.
+    /// Creates the error that a script rule names by FCM's code, by Google's code, or by the status alone.
     init(_ rule: ScriptRule) {
         let code = rule.reason.flatMap(Code.init) ?? (rule.reason == nil ? Self.usual(for: rule.status ?? 500) : nil)
         let googles = Self.canonical.first { $0.name == rule.reason }?.status
@@ -94,7 +93,6 @@ struct FCMError: Error {
         self.violations = violations
     }
 
-    /// The reason by which refusals are counted.
     var reason: String { code?.rawValue ?? status }
 
     // MARK: Google's names
@@ -164,7 +162,7 @@ extension FCMError {
             error: .init(code: httpStatus, message: message, status: status, details: details.isEmpty ? nil : details)
         )
         let status = HTTPResponseStatus(statusCode: httpStatus)
-        // Strings and numbers cannot fail to encode.
+        // Encoding strings and numbers cannot fail.
         return (try? .json(body, status: status)) ?? WebResponse(status)
     }
 

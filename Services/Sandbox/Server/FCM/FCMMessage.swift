@@ -1,8 +1,8 @@
 import Wire
 
-/// A message as FCM's v1 API takes it, with its rules checked.
+/// A valid message of FCM's v1 API.
 struct FCMMessage {
-    /// The registration token, or what stands in its place: `/topics/…`, a condition, an installation's id.
+    /// The registration token, or another target: `/topics/…`, a condition, or an installation id.
     let target: String
     let content: JSONValue
     let isOnlyValidated: Bool
@@ -21,7 +21,7 @@ struct FCMMessage {
     private static let apnsFields: Set<String> = ["headers", "payload", "fcm_options", "live_activity_token"]
     private static let webpushFields: Set<String> = ["headers", "data", "notification", "fcm_options"]
 
-    /// - Throws: `FCMError`, as FCM says it.
+    /// - Throws: `FCMError` with FCM's own texts.
     init(_ body: some Sequence<UInt8>) throws(FCMError) {
         let request: JSONValue
         do throws(JSONParser.SyntaxError) {
@@ -43,7 +43,9 @@ struct FCMMessage {
         try Self.checkSize(of: message, limit: message["token"] == nil ? Self.topicLimit : Self.limit)
     }
 
-    /// By which the same message is known when it comes again; FCM itself has nothing of the kind.
+    /// Roost's id of the message, which identifies a repetition.
+    ///
+    /// FCM itself has no such id.
     var id: String? { content["data"]?["id"]?.text }
 
     private static func target(of message: JSONValue) throws(FCMError) -> String {
@@ -116,14 +118,14 @@ struct FCMMessage {
         try checkData(webpush["data"], "message.webpush.data")
     }
 
-    /// Counted as devices receive it: names and values of the data, and the texts.
+    /// Checks the size as devices receive the message: names and values of the data and of the notification.
     private static func checkSize(of message: JSONValue, limit: Int) throws(FCMError) {
         var size = 0
         for part in [message["data"], message["notification"], message["android"]?["data"]] {
             guard case .object(let fields)? = part else { continue }
             for (name, value) in fields { size += name.utf8.count + (value.text?.utf8.count ?? 0) }
         }
-        // A string or an object, which cannot fail to encode.
+        // Encoding a parsed object cannot fail.
         if let payload = message["apns"]?["payload"], let bytes = try? payload.compact() {
             size = max(size, bytes.count)
         }
@@ -134,16 +136,15 @@ struct FCMMessage {
 
     // MARK: Shapes
 
-    /// An object with no other fields than these, where they are said.
-    private static func check(_ value: JSONValue, _ path: String, only known: Set<String>?) throws(FCMError) {
+    /// Checks that a value is an object, and that it has only these fields when `allowed` is not nil.
+    private static func check(_ value: JSONValue, _ path: String, only allowed: Set<String>?) throws(FCMError) {
         guard case .object(let fields) = value else {
             throw .malformed(path, "Invalid value at '\(path)', must be an object.")
         }
-        guard let known, let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) else { return }
+        guard let allowed, let unknown = fields.keys.sorted().first(where: { !allowed.contains($0) }) else { return }
         throw .malformed(path, "Unknown name \"\(unknown)\" at '\(path)': Cannot find field.")
     }
 
-    /// An object of strings.
     private static func checkStrings(_ value: JSONValue, _ path: String) throws(FCMError) {
         try check(value, path, only: nil)
         guard case .object(let fields) = value else { return }

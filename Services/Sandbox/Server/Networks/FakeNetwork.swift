@@ -2,26 +2,26 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// A social network, played: who asks, what they may, and what they get, as the real one has it.
+/// A simulated social network, which authenticates, limits and serves requests like the real one.
 protocol FakeNetwork: Sendable {
     var service: SandboxService { get }
     var community: Community { get }
     var grants: Grants { get }
-    /// What calls those who have asked to be told; nil where the network calls nobody.
+    /// The webhook sender; nil for a network without webhooks.
     var deliveries: WebhookSender? { get }
 
-    /// Who asks; nil where it is nobody's business.
+    /// Returns the caller of a request, or nil for a request that needs no authentication.
     ///
-    /// - Throws: `NetworkErrorResponse` in the network's own words where it is, and nobody good asks.
+    /// - Throws: `NetworkErrorResponse` in the network's format when the request is not authenticated.
     func caller(of request: NetworkRequest) throws -> Caller?
-    /// What a request counts towards; nil for what is not counted.
+    /// Returns the rate limit that a request counts towards, or nil when it is unlimited.
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget?
-    /// The network's own header fields about a budget.
+    /// Returns the network's header fields about a rate limit.
     func fields(of limitStatus: RateLimitStatus, at time: Date) -> HTTPHeaders
     func reply(to request: NetworkRequest, by caller: Caller?) throws -> ResponseAction
-    /// What an app must know to speak for somebody; makes the tokens good.
+    /// Returns the credentials with which an app can act for a person, and makes the tokens valid.
     func account(_ person: Person) -> NetworkAccount
-    /// A refusal of the network's own style.
+    /// Returns an error response in the network's format.
     func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse
 }
 
@@ -29,7 +29,7 @@ extension FakeNetwork {
     var deliveries: WebhookSender? { nil }
 }
 
-/// Who asks, by a token.
+/// The person or app that a request's token belongs to.
 struct Caller: Sendable {
     let person: Person
     let token: String
@@ -37,21 +37,19 @@ struct Caller: Sendable {
     var app = ""
 }
 
-/// What goes wrong on every network, each in its own words.
+/// The failures that all networks have, each with its own response format.
 enum NetworkFailure: Sendable {
-    /// The budget is used up until then.
+    /// The rate limit is exhausted until this time.
     case limited(until: Date)
-    /// The network itself is not well, by this status.
+    /// The network itself fails, with this status.
     case unavailable(Int)
-    /// The token has expired.
     case expired
-    /// Any other status, with a reason of the script's.
+    /// Any other status, with the reason from a script rule.
     case other(Int, reason: String)
-    /// There is nothing there.
     case notFound
 }
 
-/// An answer that is a refusal, with a name to count it by.
+/// An error response, with the reason under which it is counted.
 struct NetworkErrorResponse: Error {
     let response: WebResponse
     let reason: String

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 package import Wire
 
-/// JSON written as it reads, for the networks' answers.
+/// JSON literals for the responses of networks.
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
@@ -20,12 +20,10 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, E
 extension JSONValue {
     static func int(_ whole: Int) -> JSONValue { .integer(Int64(whole)) }
 
-    /// A text, or null.
     static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
     static func list(_ values: some Sequence<JSONValue>) -> JSONValue { .array(Array(values)) }
 
-    /// The same object with these fields too.
     func with(_ fields: [String: JSONValue]) -> JSONValue {
         guard case .object(let own) = self else { return self }
         return .object(own.merging(fields) { _, new in new })
@@ -33,7 +31,6 @@ extension JSONValue {
 }
 
 extension WebResponse {
-    /// JSON as a network would send it.
     static func jsonValue(
         _ value: JSONValue,
         _ status: HTTPResponseStatus = .ok,
@@ -41,7 +38,7 @@ extension WebResponse {
     ) -> WebResponse {
         var headers = headers
         headers.replaceOrAdd(name: "content-type", value: "application/json; charset=utf-8")
-        // A value made of text and numbers cannot fail to encode.
+        // Encoding a value of strings and numbers cannot fail.
         let body = (try? value.compact()) ?? Data()
         return WebResponse(status, headers: headers, body: ByteBuffer(bytes: body))
     }

@@ -1,10 +1,9 @@
 import Foundation
 import Wire
 
-/// All that an app must know to speak for somebody on a network.
+/// The credentials with which an app can act for a person on a network.
 package struct NetworkAccount: Codable, Sendable {
     package var name: String
-    /// As the network has it.
     package var id: String
     package var accessToken: String
     package var accessTokenSecret: String?
@@ -12,7 +11,7 @@ package struct NetworkAccount: Codable, Sendable {
     package var password: String?
 }
 
-/// A network as it is played: where, for which app, with whom.
+/// A simulated network: its address, the registered app and the accounts.
 package struct NetworkDescription: Codable, Sendable {
     package var network: String
     package var url: String
@@ -21,7 +20,6 @@ package struct NetworkDescription: Codable, Sendable {
     package var accounts: [NetworkAccount]
 }
 
-/// Why a token is no good.
 enum GrantError: Error {
     case unknown
     case expired
@@ -31,7 +29,6 @@ extension FakeNetwork {
     var clientID: String { "roost-\(service.rawValue)" }
     var clientSecret: String { "roost-\(service.rawValue)-secret" }
 
-    /// Who a token speaks for.
     func caller(token: String) throws(GrantError) -> Caller {
         switch grants.find(token) {
         case .unknown: throw .unknown
@@ -45,13 +42,13 @@ extension FakeNetwork {
         }
     }
 
-    /// A token that is always the same for the same person.
+    /// Returns the token that is always the same for a person.
     func fixedToken(_ person: Person) -> String { "sandbox-\(service.rawValue)-\(person.name)" }
 
-    /// Another token, after the person has let an app in, or has renewed an earlier one.
     func newToken(_ person: Person) -> String { "\(fixedToken(person))-\(UUID().uuidString.lowercased())" }
 
-    /// Makes a bearer's token good for so many seconds; what the app is told of it (RFC 6749, section 5.1).
+    /// Stores a bearer token that is valid for `lifetime` seconds, and returns the token response (RFC 6749, section
+    /// 5.1).
     func grant(
         _ token: String,
         to person: Person?,
@@ -70,14 +67,14 @@ extension FakeNetwork {
                 refresh: refresh
             )
         )
-        let given: JSONValue = [
+        let response: JSONValue = [
             "access_token": .string(token), "token_type": "bearer", "expires_in": .int(lifetime),
             "scope": .string(scopes.sorted().joined(separator: " ")),
         ]
-        return refresh.map { given.with(["refresh_token": .string($0)]) } ?? given
+        return refresh.map { response.with(["refresh_token": .string($0)]) } ?? response
     }
 
-    /// Asks somebody, and sends them back with a code that is good for so many seconds.
+    /// Shows the consent page, or redirects the user back with a code that is valid for `lifetime` seconds.
     func consent(
         _ request: NetworkRequest,
         app: String,

@@ -4,9 +4,9 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// A request to a network: its path below the network's own address, and all its parameters, however they are sent.
+/// A request to a network: its path below the network's base address, and its parameters from the query, form or JSON
+/// body.
 struct NetworkRequest: Sendable {
-    /// A file of a form.
     struct File: Sendable {
         let name: String
         let fileName: String?
@@ -16,21 +16,21 @@ struct NetworkRequest: Sendable {
 
     let method: HTTPMethod
     let headers: HTTPHeaders
-    /// Where the network is to who asks, as `http://127.0.0.1:8090/mastodon`.
+    /// The network's address as the client uses it, such as `http://127.0.0.1:8090/mastodon`.
     let base: String
-    /// The sandbox's own address.
+    /// The sandbox's address, without a path.
     let origin: String
-    /// The address that was asked for, without the query: what signatures are of.
+    /// The requested address without the query, which signatures cover.
     let url: String
     let path: [String]
-    /// The query's fields in their order, decoded.
+    /// The decoded fields of the query, in their order.
     let query: [(name: String, value: String)]
-    /// A form's fields, whether urlencoded or multipart.
+    /// The fields of a urlencoded or multipart form.
     private(set) var form: [(name: String, value: String)] = []
     private(set) var files: [File] = []
     private(set) var json: JSONValue?
     let body: ByteBuffer
-    /// Whether a script wants a page without anything on it, and more behind it.
+    /// Whether a script rule wants an empty page that still names a next page.
     var returnsEmptyPage = false
 
     init(_ request: WebRequest, prefix: String, path: [String]) throws {
@@ -54,7 +54,7 @@ struct NetworkRequest: Sendable {
             do {
                 json = try JSONParser.parse(body.readableBytesView)
             } catch {
-                throw APIError(.invalid, "bad_json", "the body is not JSON")
+                throw APIError(.invalid, "bad_json", "the body is not valid JSON")
             }
         } else if type.hasPrefix("multipart/"), let header = headers.first(name: "content-type") {
             try readParts(header)
@@ -64,7 +64,7 @@ struct NetworkRequest: Sendable {
     private mutating func readParts(_ type: String) throws {
         let match = type.firstMatch(of: /boundary="?([^";]+)"?/)
         guard let boundary = match.map({ String($0.1) }), var parser = MultipartParser(boundary: boundary) else {
-            throw APIError(.invalid, "bad_form", "the form names no boundary")
+            throw APIError(.invalid, "bad_form", "the multipart content type has no valid boundary")
         }
         parser.feed(body)
         var part: MultipartPart?
@@ -75,19 +75,19 @@ struct NetworkRequest: Sendable {
             case .content(var bytes): content.writeBuffer(&bytes)
             case .endOfPart:
                 guard let part else { continue }
-                take(part, content)
+                add(part, content)
             case .end: return
             }
         }
-        throw APIError(.invalid, "bad_form", "the form ends too early")
+        throw APIError(.invalid, "bad_form", "the multipart body ends before its closing boundary")
     }
 
-    private mutating func take(_ part: MultipartPart, _ content: ByteBuffer) {
+    private mutating func add(_ part: MultipartPart, _ content: ByteBuffer) {
         let type = part.contentType ?? "text/plain"
         if part.fileName == nil, !type.hasPrefix("image/"), !type.hasPrefix("video/") {
             form.append((part.name, String(buffer: content)))
             if type.hasPrefix("application/json") {
-                // Silence: a field that is no JSON is a field as others are.
+                // A part that is not valid JSON remains an ordinary field.
                 json = try? JSONParser.parse(content.readableBytesView)
             }
         } else {
@@ -97,14 +97,14 @@ struct NetworkRequest: Sendable {
 
     // MARK: Parameters
 
-    /// A parameter of the query, the form, or the top of a JSON body; empty ones count as none.
+    /// Returns a parameter of the query, the form, or the top level of a JSON body; nil when it is empty.
     subscript(name: String) -> String? {
         let all = query + form
         if let found = all.first(where: { $0.name == name })?.value { return found.isEmpty ? nil : found }
         return json?[name]?.plain
     }
 
-    /// A parameter that may be there several times, or as `name[]`.
+    /// Returns all values of a parameter that may be repeated or named `name[]`.
     func all(_ name: String) -> [String] {
         let found = (query + form).filter { $0.name == name || $0.name == "\(name)[]" }.map(\.value)
         if !found.isEmpty { return found }
@@ -116,12 +116,10 @@ struct NetworkRequest: Sendable {
 
     func flag(_ name: String) -> Bool { ["true", "1", "on", "yes"].contains(self[name]?.lowercased() ?? "") }
 
-    /// How many are wanted, at most `most`.
     func limit(_ name: String = "limit", standard: Int, most: Int) -> Int {
         max(1, min(most, self[name].flatMap { Int($0) } ?? standard))
     }
 
-    /// What stands behind `Bearer`.
     var bearer: String? {
         guard let field = headers.first(name: "authorization"), field.prefix(7).lowercased() == "bearer " else {
             return nil
@@ -129,7 +127,7 @@ struct NetworkRequest: Sendable {
         return String(field.dropFirst(7))
     }
 
-    /// What stands behind `DPoP`: a token that is bound to a key.
+    /// The token of a `DPoP` authorization, which is bound to a key.
     var bound: String? {
         guard let field = headers.first(name: "authorization"), field.prefix(5).lowercased() == "dpop " else {
             return nil
@@ -137,7 +135,6 @@ struct NetworkRequest: Sendable {
         return String(field.dropFirst(5))
     }
 
-    /// The name and the password of `Basic`.
     var basic: (name: String, password: String)? {
         guard let field = headers.first(name: "authorization"), field.prefix(6).lowercased() == "basic ",
             let bytes = Data(base64Encoded: String(field.dropFirst(6)))
@@ -150,7 +147,7 @@ struct NetworkRequest: Sendable {
         return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
     }
 
-    /// The fields of `application/x-www-form-urlencoded`, in their order.
+    /// Returns the fields of `application/x-www-form-urlencoded` text, in their order.
     static func fields(_ text: String) -> [(name: String, value: String)] {
         text.split(separator: "&").map { field in
             let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -164,7 +161,7 @@ struct NetworkRequest: Sendable {
 }
 
 extension JSONValue {
-    /// A text, a number or a flag as a form would have it.
+    /// The text form of a string, number or boolean, as in a form field.
     var plain: String? {
         switch self {
         case .string(let text): text

@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// `/sandbox/networks…`, `/sandbox/broadcasts…`, `/sandbox/clock`: what a test, or whoever tries things, has people do.
+/// `/sandbox/networks…`, `/sandbox/broadcasts…`, `/sandbox/clock`: routes through which tests control the networks.
 extension Networks {
     private struct AccountDraft: Decodable {
         let name: String
@@ -88,7 +88,7 @@ extension Networks {
     }
 
     static func notFound(_ request: WebRequest) -> APIError {
-        APIError(.notFound, "no_route", "there is nothing at \(request.path)")
+        APIError(.notFound, "no_route", "there is no route \(request.path)")
     }
 
     private func describe(_ network: any FakeNetwork, at origin: String) -> NetworkDescription {
@@ -151,7 +151,7 @@ extension Networks {
 
     private func person(_ name: String, _ community: Community) throws -> Int {
         guard let person = community.person(named: name) else {
-            throw APIError.invalid("name", "there is nobody called \(name)")
+            throw APIError.invalid("name", "there is no person named \(name)")
         }
         return person.number
     }
@@ -171,7 +171,7 @@ extension Networks {
         return try .json(view(post, community), status: .created)
     }
 
-    /// The newest posts, as the network keeps them.
+    /// Returns the newest posts in the sandbox's own format.
     private func posts(_ request: WebRequest, of community: Community) throws -> WebResponse {
         let author = try request.query["author"].map { try person($0, community) }
         let limit = try request.number("limit", default: 20, in: 1...10_000)
@@ -207,7 +207,7 @@ extension Networks {
 // MARK: For tests in the same process
 
 extension Networks {
-    /// What an app must know to speak for somebody, who is made where there is nobody of that name.
+    /// Returns the credentials of an account, and creates the account when it does not exist.
     package func account(_ name: String, on service: SandboxService, follows: [String]? = nil) -> NetworkAccount? {
         networksByName[service.rawValue].map { network in
             let followed = follows.map { Set($0.map { network.community.findOrCreate($0, follows: []).number }) }
@@ -217,7 +217,7 @@ extension Networks {
         }
     }
 
-    /// A token that somebody has given to another application than ours.
+    /// Creates a token that a person granted to another application than Roost.
     package func token(of name: String, on service: SandboxService, givenTo app: String) -> String? {
         networksByName[service.rawValue].map { network in
             let person = network.community.findOrCreate(name)
@@ -227,10 +227,8 @@ extension Networks {
         }
     }
 
-    /// What is live, and who goes live.
     package var live: Broadcasts { broadcasts }
 
-    /// Makes a network's budgets so many times what they are.
     package func multiplyLimits(of service: SandboxService, by factor: Double) {
         windows.multiply(service, by: factor)
     }

@@ -3,7 +3,9 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// The social networks, each below a path of its name: found by that, and given what is the same of all.
+/// The social networks, each below a path of its name.
+///
+/// Rate limits and script rules are applied here for all of them.
 package final class Networks: Sendable {
     package let clock: SandboxClock
     let script: Script
@@ -41,15 +43,15 @@ package final class Networks: Sendable {
         await calls.stop()
     }
 
-    // MARK: Which one
+    // MARK: Routing
 
-    /// Whether a path is a network's, and a body may be a video.
+    /// Returns whether a path belongs to a network, whose bodies may be as large as a video.
     func isNetwork(_ uri: String) -> Bool {
         let first = uri.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
         return networksByName[String(first)] != nil || Self.roots[String(first)] != nil
     }
 
-    /// Paths at the sandbox's own root, for clients that cannot be told of a path before theirs.
+    /// Networks at the root of the sandbox, for clients that cannot use a base path.
     private static let roots: [String: String] = ["api": "mastodon", "oauth": "mastodon", "xrpc": "bluesky"]
 
     func reply(to request: WebRequest, at path: [String]) throws -> ResponseAction? {
@@ -72,7 +74,7 @@ package final class Networks: Sendable {
         do {
             let caller = try network.caller(of: request)
             if let budget = network.budget(for: request, by: caller) {
-                let limitStatus = windows.take(
+                let limitStatus = windows.count(
                     budget,
                     of: caller?.person.name ?? caller?.app ?? "",
                     on: network.service,
@@ -110,7 +112,7 @@ package final class Networks: Sendable {
     ) throws -> ResponseAction {
         let own = { try network.reply(to: request, by: caller) }
         guard !rule.isLenient, rule.behaviour != .empty else {
-            // Its delay is all that it takes, with making the answer.
+            // The rule's delay is the total response time, so the time to make the response counts.
             let began = NIODeadline.now()
             let response = try own()
             return response.delayed(by: rule.pause.map { max(.zero, $0 - (.now() - began)) })
@@ -152,7 +154,7 @@ package final class Networks: Sendable {
         <body><center><h1>502 Bad Gateway</h1></center><hr><center>nginx</center></body></html>
         """
 
-    /// A JSON text of 50 MB, made once.
+    /// A JSON document of 50 MB, created once.
     private static let large = WebResponse(
         .ok,
         headers: ["content-type": "application/json"],
@@ -160,7 +162,6 @@ package final class Networks: Sendable {
     )
 }
 
-/// What every network is made with.
 struct NetworkParts: Sendable {
     let clock: SandboxClock
     let media: MediaStore

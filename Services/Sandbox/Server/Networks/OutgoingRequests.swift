@@ -4,7 +4,7 @@ import Locks
 import NIOCore
 import NIOHTTP1
 
-/// What networks ask of others by HTTP: the handshakes of webhooks, media that they are given an address of, deliveries.
+/// The HTTP requests that networks send: webhook challenges, webhook deliveries, and downloads of media.
 final class OutgoingRequests: Sendable {
     private struct State {
         var client: HTTPClient?
@@ -13,34 +13,34 @@ final class OutgoingRequests: Sendable {
 
     private let state = Lock(State())
 
-    /// Asks an address something, as the handshakes do; nil where nobody answers.
+    /// Sends a GET request, as for a webhook challenge, or returns nil when there is no response.
     func get(_ url: String) async -> (status: Int, body: String)? {
         guard let client = client() else { return nil }
-        // Silence: who cannot be reached has not answered the handshake.
+        // An unreachable address counts as an unanswered challenge.
         guard let response = try? await client.execute(HTTPClientRequest(url: url), timeout: .seconds(10)),
             let body = try? await response.body.collect(upTo: 65_536)
         else { return nil }
         return (Int(response.status.code), String(buffer: body))
     }
 
-    /// Fetches a file, as networks do that take addresses of media; nil where there is none.
+    /// Downloads a file of up to 64 MiB, or returns nil when that fails.
     func fetch(_ url: String) async -> (type: String, bytes: ByteBuffer)? {
         guard let client = client() else { return nil }
-        // Silence: what cannot be fetched is not there.
+        // The network reports a failed download as a missing file.
         guard let response = try? await client.execute(HTTPClientRequest(url: url), timeout: .seconds(20)),
             response.status == .ok, let bytes = try? await response.body.collect(upTo: 64 << 20)
         else { return nil }
         return (response.headers.first(name: "content-type") ?? "", bytes)
     }
 
-    /// Whether a delivery was taken.
+    /// Sends a webhook delivery, and returns whether the receiver accepted it with a 2xx status.
     func post(_ delivery: WebhookSender.Delivery) async -> Bool {
         guard let client = client() else { return false }
         var request = HTTPClientRequest(url: delivery.url)
         request.method = .POST
         request.headers = delivery.headers
         request.body = .bytes(delivery.body)
-        // Silence: what does not arrive is tried again.
+        // The sender retries a failed delivery.
         guard let response = try? await client.execute(request, timeout: .seconds(20)) else { return false }
         return 200...299 ~= response.status.code
     }
@@ -50,11 +50,11 @@ final class OutgoingRequests: Sendable {
             state.isOver = true
             return state.client.take()
         }
-        // Silence: it ends with the process at the latest.
+        // The process closes the connections at the latest.
         try? await client?.shutdown()
     }
 
-    /// Made by the first call: most tests ask nobody.
+    /// Returns the HTTP client, which the first call creates, because most tests send no requests.
     private func client() -> HTTPClient? {
         state.withLock { state in
             guard !state.isOver else { return nil }

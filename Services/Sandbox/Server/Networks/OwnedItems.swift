@@ -1,36 +1,38 @@
 import Locks
 
-/// What is somebody's, by his number.
+/// An item that belongs to one person, identified by number.
 protocol OwnedItem: Sendable {
     var owner: Int { get }
 }
 
-/// What people have begun to upload, under ids that count up; each sees his own alone.
+/// The pending uploads of people, under increasing ids.
+///
+/// A person can find only their own.
 final class OwnedItems<Item: OwnedItem>: Sendable {
-    private let known: Lock<(all: [Int64: Item], last: Int64)>
+    private let items: Lock<(all: [Int64: Item], last: Int64)>
 
-    /// - Parameter id: behind which they begin: networks' ids have many digits.
-    init(after id: Int64) { known = Lock(([:], id)) }
+    /// - Parameter id: the number before the first id. The ids of networks have many digits.
+    init(after id: Int64) { items = Lock(([:], id)) }
 
     func add(_ item: Item) -> Int64 {
-        known.withLock { known in
-            known.last += 1
-            known.all[known.last] = item
-            return known.last
+        items.withLock { items in
+            items.last += 1
+            items.all[items.last] = item
+            return items.last
         }
     }
 
     func find(_ id: Int64, of owner: Int) -> Item? {
-        known.withLock { $0.all[id] }.flatMap { $0.owner == owner ? $0 : nil }
+        items.withLock { $0.all[id] }.flatMap { $0.owner == owner ? $0 : nil }
     }
 
     func change(_ id: Int64, _ body: (inout Item) -> Void) {
-        known.withLock { known in
-            guard var item = known.all[id] else { return }
-            // Not held twice while it is changed: its bytes would be copied.
-            known.all[id] = nil
+        items.withLock { items in
+            guard var item = items.all[id] else { return }
+            // Removing the item first leaves one reference, so that the change does not copy its bytes.
+            items.all[id] = nil
             body(&item)
-            known.all[id] = item
+            items.all[id] = item
         }
     }
 }

@@ -1,17 +1,16 @@
 import Foundation
 import Locks
 
-/// How much of something there is for how long.
+/// A rate limit: a number of requests in a window of time.
 struct RateBudget: Sendable {
-    /// Which of a caller's budgets it is.
+    /// The name of the limit, which distinguishes the limits of one caller.
     let name: String
     let limit: Int
-    /// Seconds.
+    /// The length of the window in seconds.
     let window: TimeInterval
     var cost = 1
 }
 
-/// How a budget stands.
 struct RateLimitStatus: Sendable {
     let limit: Int
     let used: Int
@@ -22,7 +21,7 @@ struct RateLimitStatus: Sendable {
     var isOver: Bool { used > limit }
 }
 
-/// Counts what callers use of their budgets, in windows that begin with the first use.
+/// Counts the requests of callers in windows that begin with the first request.
 final class RateWindows: Sendable {
     private struct Window {
         var used = 0
@@ -34,7 +33,7 @@ final class RateWindows: Sendable {
     private let windows = Lock<[String: Window]>([:])
     private let multiple = Lock<[SandboxService: Double]>([:])
 
-    func take(_ budget: RateBudget, of caller: String, on service: SandboxService, at time: Date) -> RateLimitStatus {
+    func count(_ budget: RateBudget, of caller: String, on service: SandboxService, at time: Date) -> RateLimitStatus {
         let factor = multiple.withLock { $0[service] ?? 1 }
         let limit = Int(Double(budget.limit) * factor)
         return windows.withLock { windows in
@@ -42,14 +41,14 @@ final class RateWindows: Sendable {
             let key = "\(service.rawValue) \(budget.name) \(caller)"
             var window = windows[key] ?? Window(resetsAt: time + budget.window)
             if window.resetsAt <= time { window = Window(resetsAt: time + budget.window) }
-            // Who is over it does not get any further over it.
+            // Requests above the limit do not increase the count.
             if window.used <= limit { window.used += budget.cost }
             windows[key] = window
             return RateLimitStatus(limit: limit, used: window.used, resetsAt: window.resetsAt, window: budget.window)
         }
     }
 
-    /// Makes all of a network's budgets so many times what they are, and forgets what was used.
+    /// Multiplies all limits of a network by a factor, and resets their usage.
     func multiply(_ service: SandboxService, by factor: Double) {
         multiple.withLock { $0[service] = factor }
         windows.withLock { windows in windows = windows.filter { !$0.key.hasPrefix("\(service.rawValue) ") } }

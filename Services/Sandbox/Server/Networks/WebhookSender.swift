@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Sends what happens on one network to those who have asked to be told, in its order unless a test wants another.
+/// Sends the webhook deliveries of one network, in the order of the events unless a test changes the plan.
 final class WebhookSender: Sendable {
     struct Delivery: Sendable {
         let url: String
@@ -11,24 +11,23 @@ final class WebhookSender: Sendable {
         let body: ByteBuffer
     }
 
-    /// How a test wants what is sent.
+    /// The delivery plan of a test.
     struct DeliveryPlan: Sendable, Codable {
-        /// How often each is sent.
+        /// How often each delivery is sent, 1 to 10.
         var times = 1
-        /// Whether they wait until they are let go.
+        /// Whether deliveries wait in the queue.
         var held = false
-        /// Whether what waited goes with the last first.
+        /// Whether the waiting deliveries are sent in reverse order.
         var reversed = false
     }
 
-    /// A wish for another plan: what it does not name stays as it is.
+    /// Changes to the plan; fields that are nil stay as they are.
     struct DeliveryPlanChanges: Decodable {
         var times: Int?
         var held: Bool?
         var reversed: Bool?
     }
 
-    /// How it stands: the plan, and how many deliveries wait, were taken, and were given up.
     struct QueueStatus: Codable, Sendable {
         let times: Int
         let held: Bool
@@ -71,9 +70,9 @@ final class WebhookSender: Sendable {
         }
     }
 
-    /// - Throws: `APIError` for more copies than ten, or none.
+    /// - Throws: `APIError` unless `times` is 1 to 10.
     func change(_ changes: DeliveryPlanChanges) throws {
-        if let times = changes.times, !(1...10 ~= times) { throw APIError.invalid("times", "times is 1 to 10") }
+        if let times = changes.times, !(1...10 ~= times) { throw APIError.invalid("times", "times must be 1 to 10") }
         state.withLock { state in
             state.plan.times = changes.times ?? state.plan.times
             state.plan.held = changes.held ?? state.plan.held
@@ -96,7 +95,7 @@ final class WebhookSender: Sendable {
         }
     }
 
-    // MARK: One after the other
+    // MARK: Sending
 
     private func begin() {
         let begins = state.withLock { state in
@@ -120,7 +119,7 @@ final class WebhookSender: Sendable {
     private func isDelivered(_ delivery: Delivery) async -> Bool {
         for attempt in 0..<Self.maximumAttempts {
             if await calls.post(delivery) { return true }
-            // Silence: who is cancelled sends no more.
+            // A cancelled task ends the attempts without waiting.
             try? await Task.sleep(for: .milliseconds(300 << attempt))
         }
         return false

@@ -1,7 +1,7 @@
 package import Foundation
 package import Wire
 
-/// A notification as it is shown: what a person would see of it, and what came over the wire.
+/// A notification as the sandbox shows it: the visible parts, and the payload and header fields as received.
 package struct NotificationView: Codable, Sendable {
     package var number: Int
     package var service: SandboxService
@@ -15,9 +15,9 @@ package struct NotificationView: Codable, Sendable {
     package var badge: Int64?
     package var sound: String?
     package var image: String?
-    /// What a tap opens.
+    /// The URL that a tap opens.
     package var url: String?
-    /// `alert`, or `background` for one that nobody sees.
+    /// `alert`, or `background` for a notification that the device does not show.
     package var kind: String
     package var headers: [String: String]
     package var payload: JSONValue
@@ -36,7 +36,7 @@ package struct NotificationView: Codable, Sendable {
         switch received.service {
         case .apns: readApple(payload)
         case .fcm, .fcmToken: readFirebase(payload)
-        // Networks and providers of identities notify nobody here, and a mail is none.
+        // Networks, identity providers and the mail server produce no push notifications.
         case .mastodon, .bluesky, .reddit, .twitter, .tumblr, .facebook, .instagram, .vine, .rpan, .google, .apple,
             .smtp:
             break
@@ -72,7 +72,7 @@ package struct NotificationView: Codable, Sendable {
     }
 
     private mutating func readWeb(_ content: JSONValue) {
-        // A declarative push has its fields a level deeper (web_push: 8030).
+        // The fields of a declarative push are one level deeper (web_push: 8030).
         let notification = content["notification"] ?? content
         title = notification["title"]?.text
         body = notification["body"]?.text ?? content.text

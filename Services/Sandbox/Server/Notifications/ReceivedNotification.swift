@@ -1,33 +1,33 @@
 package import Foundation
 package import Wire
 
-/// A notification that one of the services has taken.
+/// A notification that a simulated push service accepted.
 package struct ReceivedNotification: Sendable {
-    /// Counts from 1, in the order in which they came.
+    /// The number in the order of arrival, from 1.
     package let number: Int
     package let service: SandboxService
-    /// Of APNs: `production` or `sandbox`.
+    /// The APNs environment; nil for other services.
     package let environment: AppleEnvironment?
     /// The device token, or the subscription's id.
     package let device: String
-    /// By which the same notification is known when it comes again.
+    /// The notification's id, which identifies a repetition.
     package let id: String
-    /// How often it has come to this device by now, this time counted.
+    /// How often the notification has arrived for this device, including this time.
     package let copies: Int
     package let acceptedAt: Date
-    /// The header fields that say how to deliver it.
+    /// The header fields that control delivery.
     package let fields: [(name: String, value: String)]
-    /// The payload as it came, or what a browser would have decrypted of it.
+    /// The payload as received, or as the browser decrypts it.
     package let payload: [UInt8]
 
-    /// The payload read as JSON; as a string where it is none.
+    /// The payload as JSON, or as a string when it is not JSON.
     package var content: JSONValue {
-        // A push to a browser may be any bytes: then there are no fields to show.
+        // A push to a browser may be any bytes, which have no fields to show.
         (try? JSONParser.parse(payload)) ?? .string(String(decoding: payload, as: UTF8.self))
     }
 }
 
-/// What a service hands over of what it has taken.
+/// A notification that a simulated push service passes to the log of received notifications.
 struct IncomingNotification {
     let service: SandboxService
     var environment: AppleEnvironment?

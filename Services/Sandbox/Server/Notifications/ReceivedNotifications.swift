@@ -2,20 +2,20 @@ import DequeModule
 import Foundation
 import Locks
 
-/// What the services have taken: the newest of it, how much there was, and how often the same came twice.
+/// The newest notifications that the services accepted, with counts of all notifications and of repetitions.
 package final class ReceivedNotifications: Sendable {
-    /// How many of each there were since the start.
+    /// The counts since the start or the last ``clear()``.
     package struct Counts: Codable, Sendable {
         package var accepted = 0
-        /// Without those that came again.
+        /// Accepted notifications without repetitions.
         package var distinct = 0
-        /// What came again: the same id for the same device.
+        /// Repetitions: the same id for the same device.
         package var duplicates = 0
-        /// By service, status and reason, as `apns 410 Unregistered`.
+        /// Rejected requests by service, status and reason, such as `apns 410 Unregistered`.
         package var refused: [String: Int] = [:]
     }
 
-    /// Payload bytes that are kept at most, whatever their number.
+    /// The maximum of stored payload bytes.
     private static let payloadLimit = 64 * 1_024 * 1_024
     private static let reasonLimit = 1_000
     private static let listenerLimit = 256
@@ -39,7 +39,7 @@ package final class ReceivedNotifications: Sendable {
         self.now = now
     }
 
-    // MARK: What comes in
+    // MARK: Arrivals
 
     func accept(_ arrival: IncomingNotification) {
         let time = now()
@@ -78,14 +78,12 @@ package final class ReceivedNotifications: Sendable {
         }
     }
 
-    // MARK: What is asked
+    // MARK: Queries
 
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// All that is kept, oldest first.
     package func all() -> [ReceivedNotification] { state.withLock { Array($0.newest) } }
 
-    /// What came after the notification of a number, oldest first.
     package func after(_ number: Int, limit: Int) -> [ReceivedNotification] {
         state.withLock { state in
             guard let first = state.newest.first, number < state.last else { return [] }
@@ -93,10 +91,9 @@ package final class ReceivedNotifications: Sendable {
         }
     }
 
-    /// The number of the newest.
     package var last: Int { state.withLock { $0.last } }
 
-    /// Forgets what is kept and counted; numbers go on.
+    /// Removes the stored notifications and resets the counts; the numbering continues.
     package func clear() {
         state.withLock { state in
             state.newest = []
@@ -106,22 +103,22 @@ package final class ReceivedNotifications: Sendable {
         }
     }
 
-    /// Waits until so many have been taken since the start, or since all was forgotten.
+    /// Waits until `total` notifications have been accepted since the start or the last ``clear()``.
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     package func wait(forTotal total: Int) async throws {
         let (changes, changed) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         guard let listener = listen({ changed.yield() }) else { throw CancellationError() }
         defer { stopListening(listener) }
-        // Looked at once after the listener is there: what came before rang nobody.
+        // Check once after adding the listener, because earlier arrivals did not wake it.
         changed.yield()
         for await _ in changes where counts.accepted >= total { return }
         throw CancellationError()
     }
 
-    // MARK: Who listens
+    // MARK: Listeners
 
-    /// Calls back at every arrival, on whatever thread; nil where too many listen already.
+    /// Adds a callback for every arrival, called on any thread, or returns nil when there are already 256.
     func listen(_ wake: @escaping @Sendable () -> Void) -> UInt64? {
         state.withLock { state in
             guard state.listeners.count < Self.listenerLimit else { return nil }
@@ -136,9 +133,10 @@ package final class ReceivedNotifications: Sendable {
     }
 }
 
-/// How often each notification came to each device; bounded.
+/// Counts how often each notification arrived for each device, in bounded memory.
 ///
-/// Two generations: when the young one is full it becomes the old one, so that at least the last half million are known.
+/// There are two generations. A full current generation becomes the previous one, so that at least the last 500,000
+/// notifications are counted.
 private struct DeliveryCounts {
     private struct Key: Hashable {
         let high: Int
@@ -151,7 +149,7 @@ private struct DeliveryCounts {
     private var previous: [Key: Int] = [:]
 
     mutating func count(service: SandboxService, device: String, id: String) -> Int {
-        // 128 bits of hashes in place of the texts: nobody chooses them to collide.
+        // 128 bits of hashes replace the texts. No client in tests constructs collisions.
         var hasher = Hasher()
         hasher.combine(service)
         hasher.combine(device)

@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// The page that shows notifications as they arrive, and what belongs to it.
+/// The pages that show notifications and mails as they arrive, with their scripts and styles.
 struct PageFiles: Sendable {
-    /// Only what is the sandbox's own is run or styled with; pictures are those of notifications, from wherever.
+    /// The content security policy: scripts and styles only from the sandbox, and images of notifications from any
+    /// host.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src http: https: data:; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'

@@ -1,17 +1,17 @@
-// Shows the mails that the sandbox has taken. Everything that came from outside is set as text, never as markup.
+// Shows the mails that the sandbox received. Received content is inserted as text, never as markup.
 "use strict";
 
-const KEPT = 100;
+const MAIL_LIMIT = 100;
 const find = (id) => document.getElementById(id);
 const part = (root, name) => root.querySelector("." + name);
 const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 let last = 0;
 
-// Text with its links to follow: those alone that are of the web.
+// Appends text with links. Only http and https addresses become links.
 function write(element, text) {
   for (const piece of text.split(/(https?:\/\/\S+)/)) {
     let url = null;
-    try { if (/^https?:/.test(piece)) url = new URL(piece); } catch { /* It is text, then. */ }
+    try { if (/^https?:/.test(piece)) url = new URL(piece); } catch { /* An invalid address stays text. */ }
     if (!url) { element.append(piece); continue; }
     const link = document.createElement("a");
     link.href = url.href;
@@ -29,15 +29,15 @@ function show(mail) {
   part(card, "receiver").textContent = mail.receiver;
   part(card, "when").dateTime = mail.receivedAt;
   part(card, "when").textContent = exact.format(new Date(mail.receivedAt));
-  if (mail.copies > 1) part(card, "copies").textContent = "· came " + mail.copies + " times";
+  if (mail.copies > 1) part(card, "copies").textContent = "· received " + mail.copies + " times";
   write(part(card, "text"), mail.text.trim());
   part(card, "raw").textContent = mail.raw;
   const list = find("mails");
   list.prepend(card);
-  while (list.children.length > KEPT) list.lastElementChild.remove();
+  while (list.children.length > MAIL_LIMIT) list.lastElementChild.remove();
 }
 
-async function look() {
+async function poll() {
   try {
     const { mails } = await (await fetch("/sandbox/mails?after=" + last)).json();
     for (const mail of mails) { last = mail.number; show(mail); }
@@ -45,9 +45,9 @@ async function look() {
     find("state").textContent = "live";
   } catch {
     find("state").dataset.state = "lost";
-    find("state").textContent = "the sandbox is away";
+    find("state").textContent = "sandbox unavailable";
   }
-  setTimeout(look, 1000);
+  setTimeout(poll, 1000);
 }
 
 find("clear").addEventListener("click", async () => {
@@ -55,4 +55,4 @@ find("clear").addEventListener("click", async () => {
   find("mails").replaceChildren();
   find("empty").hidden = false;
 });
-look();
+poll();

@@ -1,5 +1,5 @@
-// Shows what the sandbox has taken, a phone for each device. Everything that came from outside is set as text, never as
-// markup.
+// Shows the notifications that the sandbox accepted, on one phone per device. Received content is inserted as text,
+// never as markup.
 "use strict";
 
 const PHONES = 24, CARDS = 50;
@@ -12,7 +12,7 @@ const phones = new Map();
 const find = (id) => document.getElementById(id);
 const part = (root, name) => root.querySelector("." + name);
 
-function phoneOf(notification) {
+function findOrCreatePhone(notification) {
   const key = [notification.service, notification.environment || "", notification.device].join(" ");
   let phone = phones.get(key);
   if (!phone) {
@@ -24,7 +24,7 @@ function phoneOf(notification) {
     part(phone, "device").title = notification.device;
     part(phone, "network").textContent = "5G";
     phones.set(key, phone);
-    tell(phone);
+    updateClock(phone);
     if (phones.size > PHONES) {
       const [oldest, element] = phones.entries().next().value;
       phones.delete(oldest);
@@ -35,7 +35,7 @@ function phoneOf(notification) {
   return phone;
 }
 
-function tell(phone) {
+function updateClock(phone) {
   const now = new Date();
   part(phone, "clock").textContent = part(phone, "time").textContent = clock.format(now);
   part(phone, "day").textContent = day.format(now);
@@ -48,7 +48,7 @@ function tag(text, kind) {
   return element;
 }
 
-function picture(image, address) {
+function showImage(image, address) {
   let url;
   try { url = new URL(address); } catch { return; }
   if (!["http:", "https:", "data:"].includes(url.protocol)) return;
@@ -60,11 +60,11 @@ function picture(image, address) {
 
 function show(notification) {
   find("empty").hidden = true;
-  const phone = phoneOf(notification);
+  const phone = findOrCreatePhone(notification);
   const card = find("notification").content.firstElementChild.cloneNode(true);
   const isQuiet = notification.kind === "background";
   card.classList.toggle("quiet", isQuiet);
-  part(card, "title").textContent = notification.title || (isQuiet ? "In the background" : "");
+  part(card, "title").textContent = notification.title || (isQuiet ? "Background notification" : "");
   part(card, "body").textContent = notification.body || "";
   const time = part(card, "when");
   time.dateTime = notification.acceptedAt;
@@ -73,8 +73,8 @@ function show(notification) {
   if (notification.sound) tags.append(tag("♪ " + notification.sound));
   if (notification.badge !== undefined) tags.append(tag("badge " + notification.badge));
   if (notification.url) tags.append(tag("opens " + notification.url));
-  if (notification.copies > 1) tags.append(tag("came " + notification.copies + " times", "double"));
-  if (notification.image) picture(part(card, "image"), notification.image);
+  if (notification.copies > 1) tags.append(tag("received " + notification.copies + " times", "double"));
+  if (notification.image) showImage(part(card, "image"), notification.image);
   part(card, "raw").textContent = JSON.stringify(
     { id: notification.id, headers: notification.headers, payload: notification.payload }, null, 2);
   const list = part(phone, "list");
@@ -87,7 +87,7 @@ function show(notification) {
   }
 }
 
-function state(name, text) {
+function setState(name, text) {
   find("state").dataset.state = name;
   find("state").textContent = text;
 }
@@ -98,7 +98,7 @@ async function count() {
     find("accepted").textContent = counts.accepted;
     find("duplicates").textContent = counts.duplicates;
     find("refused").textContent = Object.values(counts.refused).reduce((sum, each) => sum + each, 0);
-  } catch { /* The stream says that the sandbox is away. */ }
+  } catch { /* The stream's error handler reports an unavailable sandbox. */ }
 }
 
 let isCountDue = false;
@@ -117,8 +117,8 @@ find("clear").addEventListener("click", async () => {
 });
 
 const stream = new EventSource("/sandbox/stream?after=0");
-stream.addEventListener("open", () => { state("live", "live"); count(); });
-stream.addEventListener("error", () => state("lost", "the sandbox is away"));
+stream.addEventListener("open", () => { setState("live", "live"); count(); });
+stream.addEventListener("error", () => setState("lost", "sandbox unavailable"));
 stream.addEventListener("notification", (event) => { show(JSON.parse(event.data)); countSoon(); });
-setInterval(() => phones.forEach(tell), 10000);
+setInterval(() => phones.forEach(updateClock), 10000);
 setInterval(count, 5000);

@@ -1,10 +1,10 @@
 import Foundation
 import Locks
 
-/// The mails that the sandbox has taken, the newest of them.
+/// The newest mails that the sandbox received.
 package final class Mailbox: Sendable {
-    /// Bytes of all that is kept.
-    private static let room = 64 * 1_024 * 1_024
+    /// The maximum size of all stored mails in bytes.
+    private static let maximumSize = 64 * 1_024 * 1_024
 
     private struct State {
         var mails: [ReceivedEmail] = []
@@ -21,7 +21,7 @@ package final class Mailbox: Sendable {
         self.now = now
     }
 
-    func take(_ content: EmailContent, raw: String, from sender: String, to receiver: String) {
+    func add(_ content: EmailContent, raw: String, from sender: String, to receiver: String) {
         state.withLock { state in
             state.last += 1
             let before = state.mails.filter { $0.messageId == content.messageID && $0.receiver == receiver }
@@ -39,13 +39,13 @@ package final class Mailbox: Sendable {
                 )
             )
             state.size += raw.utf8.count
-            while state.mails.count > capacity || state.size > Self.room {
+            while state.mails.count > capacity || state.size > Self.maximumSize {
                 state.size -= state.mails.removeFirst().raw.utf8.count
             }
         }
     }
 
-    /// The mails behind a number, oldest first, to one receiver if one is named.
+    /// Returns the mails after a number, oldest first, optionally of one receiver.
     package func mails(to receiver: String? = nil, after number: Int = 0, limit: Int = 1_000) -> [ReceivedEmail] {
         state.withLock { state in
             Array(

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOSSL
 
-/// A connection to the sandbox's mail server: lines in, answers out, and encryption in between.
+/// A connection to the sandbox's mail server, which splits the input into lines and starts TLS.
 final class SMTPHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -28,12 +28,12 @@ final class SMTPHandler: ChannelInboundHandler {
             let view = buffer.readableBytesView
             let line = view[view.startIndex..<end]
             buffer.moveReaderIndex(forwardBy: end - view.startIndex + 1)
-            // One that ends otherwise is read as two by some servers and as one by others.
+            // Servers disagree about other line ends, which allows SMTP smuggling.
             guard line.last == UInt8(ascii: "\r"), !line.dropLast().contains(UInt8(ascii: "\r")) else {
-                return close("500 5.5.2 a line ends with CR and LF", in: context)
+                return close("500 5.5.2 a line must end with CR LF", in: context)
             }
             guard line.count + 1 <= session.limit else { return close("500 5.5.6 the line is too long", in: context) }
-            perform(on: session.take(String(decoding: line.dropLast(), as: UTF8.self)), in: context)
+            perform(on: session.process(String(decoding: line.dropLast(), as: UTF8.self)), in: context)
         }
         if !isOver, buffer.readableBytes > session.limit { close("500 5.5.6 the line is too long", in: context) }
         buffer.discardReadBytes()
@@ -52,8 +52,8 @@ final class SMTPHandler: ChannelInboundHandler {
     }
 
     private func encrypt(_ text: String, in context: ChannelHandlerContext) {
-        // What is behind the command was said in the clear, and by whom nobody knows.
-        guard buffer.readableBytes == 0 else { return close("501 5.5.4 nothing may follow STARTTLS", in: context) }
+        // Bytes after the command arrived in cleartext, so an attacker could have injected them (RFC 3207, section 6).
+        guard buffer.readableBytes == 0 else { return close("501 5.5.4 no data may follow STARTTLS", in: context) }
         reply(text, in: context)
         session.beginEncryption()
         do {

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import Wire
 
-/// Who may hand over mails: each account by its name and a password made of its keys, the same after a restart.
+/// The logins of the mail server: each account's name with a password derived from its keys, stable over restarts.
 struct SMTPLogins: Sendable {
     let accounts: DeveloperAccounts
 
@@ -11,7 +11,8 @@ struct SMTPLogins: Sendable {
         return Base64URL.encode(Data(SHA256.hash(data: secret)).prefix(18))
     }
 
-    /// Whether `AUTH PLAIN`'s answer is right: a name to act for, a name and a password, in base64 (RFC 4616).
+    /// Returns whether the response of `AUTH PLAIN` is valid: an authorization name, a name and a password in base64
+    /// (RFC 4616).
     func isValid(plain: some StringProtocol) -> Bool {
         guard let bytes = Data(base64Encoded: String(plain)) else { return false }
         let parts = bytes.split(separator: 0, omittingEmptySubsequences: false).map {

@@ -1,16 +1,15 @@
 import NIOCore
 
-/// What a mail server says to one client, line by line; strict where RFC 5321 lets servers be.
+/// The SMTP dialog with one client, line by line, as strict as RFC 5321 allows.
 struct SMTPSession {
-    /// What is done about a line.
     enum Step {
         case reply(String)
-        /// Says it, and encrypts from there on.
+        /// Replies, then starts TLS.
         case encrypt(String)
-        /// Says it, and closes the connection.
+        /// Replies, then closes the connection.
         case close(String)
         case noReply
-        /// Closes the connection without a word.
+        /// Closes the connection without a reply.
         case reset
     }
 
@@ -21,9 +20,9 @@ struct SMTPSession {
         case content(sender: String, receiver: String)
     }
 
-    /// Bytes of a mail that are taken, said in `SIZE`.
+    /// The maximum size of a mail in bytes, announced with `SIZE`.
     static let maximumSize = 1_048_576
-    /// RFC 5321, section 4.5.3.1.
+    /// The maximum line lengths in bytes (RFC 5321, section 4.5.3.1).
     static let maximumCommand = 512
     static let maximumTextLine = 1_000
 
@@ -34,7 +33,6 @@ struct SMTPSession {
     private var state = State.connected
     private var lines: [String] = []
     private var size = 0
-    /// What was asked for the mail under way.
     private var rule: ScriptRule?
 
     init(mailbox: Mailbox, logins: SMTPLogins, script: Script) {
@@ -49,37 +47,39 @@ struct SMTPSession {
         if case .content = state { Self.maximumTextLine } else { Self.maximumCommand }
     }
 
-    /// Everything said so far counts for nothing (RFC 3207, section 4.2).
+    /// Discards the state from before TLS (RFC 3207, section 4.2).
     mutating func beginEncryption() {
         self = SMTPSession(mailbox: mailbox, logins: logins, script: script)
         isEncrypted = true
     }
 
-    /// Takes a line without its end.
-    mutating func take(_ line: String) -> Step {
+    /// Processes a line without its line end.
+    mutating func process(_ line: String) -> Step {
         if case .content(let sender, let receiver) = state { return content(line, sender, receiver) }
         let verb = line.prefix { $0 != " " }.uppercased()
         let rest = line.dropFirst(verb.count).drop { $0 == " " }
         switch verb {
         case "EHLO": return greet(String(rest))
-        case "HELO": return .reply("502 5.5.1 say EHLO")
+        case "HELO": return .reply("502 5.5.1 use EHLO")
         case "NOOP": return .reply("250 2.0.0 ok")
         case "QUIT": return .close("221 2.0.0 bye")
         case "RSET":
             if isSignedIn { state = .signedIn }
             return .reply("250 2.0.0 ok")
         case "STARTTLS":
-            guard !isEncrypted, case .greeted = state else { return .reply("503 5.5.1 not now") }
-            return .encrypt("220 2.0.0 go on")
+            guard !isEncrypted, case .greeted = state else { return .reply("503 5.5.1 bad sequence of commands") }
+            return .encrypt("220 2.0.0 ready to start TLS")
         case "AUTH": return signIn(rest)
         case "MAIL": return sender(line)
         case "RCPT": return receiver(line)
         case "DATA":
-            guard case .receiver(let sender, let receiver) = state else { return .reply("503 5.5.1 not now") }
+            guard case .receiver(let sender, let receiver) = state else {
+                return .reply("503 5.5.1 bad sequence of commands")
+            }
             state = .content(sender: sender, receiver: receiver)
             (lines, size) = ([], 0)
-            return .reply("354 end with a dot on a line of its own")
-        default: return .reply("500 5.5.2 there is no such command")
+            return .reply("354 end the mail with a line that contains only a dot")
+        default: return .reply("500 5.5.2 unknown command")
         }
     }
 
@@ -93,7 +93,7 @@ struct SMTPSession {
     private mutating func greet(_ name: String) -> Step {
         let isLiteral = name.hasPrefix("[") && name.hasSuffix("]")
         guard isLiteral || (!name.isEmpty && name.utf8.allSatisfy(Self.isNameByte)) else {
-            return .reply("501 5.5.4 EHLO says a host's name, or its address in brackets")
+            return .reply("501 5.5.4 EHLO requires a host name or an address in brackets")
         }
         state = .greeted
         let offers = isEncrypted ? ["AUTH PLAIN"] : ["STARTTLS"]
@@ -109,23 +109,23 @@ struct SMTPSession {
     }
 
     private mutating func signIn(_ text: Substring) -> Step {
-        guard isEncrypted else { return .reply("530 5.7.0 say STARTTLS first") }
-        guard case .greeted = state else { return .reply("503 5.5.1 not now") }
+        guard isEncrypted else { return .reply("530 5.7.0 STARTTLS is required first") }
+        guard case .greeted = state else { return .reply("503 5.5.1 bad sequence of commands") }
         let words = text.split(separator: " ")
         guard words.count == 2, words[0].uppercased() == "PLAIN" else {
-            return .reply("504 5.5.4 AUTH PLAIN with its answer is what there is")
+            return .reply("504 5.5.4 only AUTH PLAIN with an initial response is supported")
         }
-        guard logins.isValid(plain: words[1]) else { return .reply("535 5.7.8 name or password is wrong") }
+        guard logins.isValid(plain: words[1]) else { return .reply("535 5.7.8 the user name or password is wrong") }
         state = .signedIn
         return .reply("235 2.7.0 welcome")
     }
 
     private mutating func sender(_ line: String) -> Step {
-        guard isEncrypted else { return .reply("530 5.7.0 say STARTTLS first") }
-        guard isSignedIn else { return .reply("530 5.7.0 sign in first") }
-        guard case .signedIn = state else { return .reply("503 5.5.1 not now") }
+        guard isEncrypted else { return .reply("530 5.7.0 STARTTLS is required first") }
+        guard isSignedIn else { return .reply("530 5.7.0 authentication is required") }
+        guard case .signedIn = state else { return .reply("503 5.5.1 bad sequence of commands") }
         guard let (address, parameters) = Self.path(line, after: "MAIL FROM:") else {
-            return .reply("501 5.5.4 MAIL FROM:<address>")
+            return .reply("501 5.5.4 the syntax is MAIL FROM:<address>")
         }
         for parameter in parameters {
             let pair = parameter.uppercased().split(separator: "=")
@@ -133,11 +133,11 @@ struct SMTPSession {
             case "SIZE" where pair.count == 2:
                 guard let size = Int(pair[1]), size <= Self.maximumSize else { return .reply("552 5.3.4 too large") }
             case "SMTPUTF8" where pair.count == 1, "BODY" where pair.count == 2: break
-            default: return .reply("555 5.5.4 a parameter is not known")
+            default: return .reply("555 5.5.4 unknown parameter")
             }
         }
         guard parameters.contains("SMTPUTF8") || address.utf8.allSatisfy({ $0 < 0x80 }) else {
-            return .reply("550 5.6.7 SMTPUTF8 was not asked for")
+            return .reply("550 5.6.7 the address requires the parameter SMTPUTF8")
         }
         state = .sender(address)
         return .reply("250 2.1.0 ok")
@@ -147,24 +147,24 @@ struct SMTPSession {
         switch state {
         case .sender(let sender):
             guard let (address, parameters) = Self.path(line, after: "RCPT TO:"), parameters.isEmpty else {
-                return .reply("501 5.5.4 RCPT TO:<address>")
+                return .reply("501 5.5.4 the syntax is RCPT TO:<address>")
             }
             rule = script.follow(.smtp, token: address)
             if let step = scriptedReply() { return step }
-            guard !address.hasPrefix("nobody@") else { return .reply("550 5.1.1 there is nobody of this name") }
+            guard !address.hasPrefix("nobody@") else { return .reply("550 5.1.1 no mailbox has this name") }
             state = .receiver(sender: sender, receiver: address)
             return .reply("250 2.1.5 ok")
-        case .receiver: return .reply("452 4.5.3 one receiver is enough here")
-        default: return .reply("503 5.5.1 not now")
+        case .receiver: return .reply("452 4.5.3 only one receiver per mail is supported")
+        default: return .reply("503 5.5.1 bad sequence of commands")
         }
     }
 
-    /// What the script has done instead of taking the receiver.
+    /// Returns the reaction that the script rule demands instead of accepting the receiver.
     private func scriptedReply() -> Step? {
         guard let rule, !rule.isLenient, rule.accepts != true else { return nil }
         switch rule.behaviour {
         case .silence: return .noReply
-        case .response: return .reply("\(rule.status ?? 550) \(rule.reason ?? "5.7.1 the script says so")")
+        case .response: return .reply("\(rule.status ?? 550) \(rule.reason ?? "5.7.1 rejected by a script rule")")
         default: return .reset
         }
     }
@@ -172,7 +172,7 @@ struct SMTPSession {
     private mutating func content(_ line: String, _ sender: String, _ receiver: String) -> Step {
         guard line == "." else {
             size += line.utf8.count + 2
-            // Gathered no further than it is taken.
+            // Lines beyond the size limit are counted but not stored.
             if size <= Self.maximumSize { lines.append(line.hasPrefix(".") ? String(line.dropFirst()) : line) }
             return .noReply
         }
@@ -182,21 +182,21 @@ struct SMTPSession {
         lines = []
         do {
             let content = try EmailContent(raw, sender: sender, receiver: receiver)
-            mailbox.take(content, raw: raw, from: sender, to: receiver)
+            mailbox.add(content, raw: raw, from: sender, to: receiver)
         } catch let violation as EmailContent.Violation {
             return .reply("554 \(violation.text)")
         } catch {
-            return .reply("451 4.3.0 the sandbox failed")
+            return .reply("451 4.3.0 internal error")
         }
-        // Taken, and the answer is lost.
+        // The mail is stored, but a script rule may lose the reply.
         switch rule?.accepts == true ? rule?.behaviour : nil {
         case .silence: return .noReply
         case .reset: return .reset
-        default: return .reply("250 2.0.0 taken")
+        default: return .reply("250 2.0.0 accepted")
         }
     }
 
-    /// The address in angle brackets, and the parameters behind it.
+    /// Returns the address in angle brackets and the parameters after it.
     private static func path(_ line: String, after command: String) -> (String, [String])? {
         guard line.uppercased().hasPrefix(command) else { return nil }
         let rest = line.dropFirst(command.count)

@@ -2,10 +2,10 @@ import Locks
 import Synchronization
 import Wire
 
-/// What the services have been told to do wrong.
+/// The rules that make the services fail.
 ///
-/// Of several rules that fit, one for the device comes before one for all, and of those the oldest first; a rule that
-/// has been followed as often as it says is gone.
+/// A rule for the request's token takes precedence over a rule for all tokens, and an older rule over a newer one. A
+/// rule with `times` is removed after that many requests.
 package final class Script: Sendable {
     private static let limit = 10_000
 
@@ -20,19 +20,19 @@ package final class Script: Sendable {
     }
 
     private let state = Lock(State())
-    /// Read before anything else: mostly there is no rule, and thousands of requests a second ask.
+    /// Whether there are no rules, which is usual and which thousands of requests per second read without a lock.
     private let isEmpty = Atomic<Bool>(true)
 
     init() {}
 
     /// Adds a rule.
     ///
-    /// - Throws: `APIError` where it makes no sense, or is one too many.
+    /// - Throws: `APIError` when the rule is invalid or the limit of rules is reached.
     package func add(_ rule: ScriptRule) throws {
         try rule.check()
         try state.withLock { state in
             guard state.count < Self.limit else {
-                throw APIError(.conflict, "too_many_rules", "there are \(Self.limit) rules already")
+                throw APIError(.conflict, "too_many_rules", "the limit of \(Self.limit) rules is reached")
             }
             state.rules[RuleKey(service: rule.service, token: rule.token), default: []].append(rule)
             state.count += 1
@@ -47,12 +47,14 @@ package final class Script: Sendable {
         }
     }
 
-    /// The rules that still hold, with how often they are yet to be followed.
+    /// The active rules, with the remaining number of times.
     package var rules: [ScriptRule] {
         state.withLock { $0.rules.values.flatMap(\.self) }
     }
 
-    /// The rule for a request, which is followed by that; the path is what was asked for, where rules may be for parts.
+    /// Returns the rule for a request, and counts the request against the rule's `times`.
+    ///
+    /// A rule's `path` applies only to requests to networks, whose `path` must contain it.
     func follow(_ service: SandboxService, token: String, path: String = "") -> ScriptRule? {
         guard !isEmpty.load(ordering: .acquiring) else { return nil }
         return state.withLock { state in

@@ -1,49 +1,49 @@
 import Wire
 
-/// What a service is told to do with requests that it would else take.
+/// A rule for the requests that a service would otherwise accept.
 package struct ScriptRule: Codable, Equatable, Sendable {
     package enum Behaviour: String, Codable, CaseIterable, Sendable {
-        /// Answers, with `status` and `reason`.
+        /// Responds with `status` and `reason`.
         case response
-        /// Never answers.
+        /// Never responds.
         case silence
-        /// Ends the stream (`RST_STREAM`), or with HTTP/1.1 the connection, without an answer.
+        /// Resets the HTTP/2 stream (`RST_STREAM`) or closes the HTTP/1.1 connection, without a response.
         case reset
-        /// Says that the connection ends, with a reason, and that this request was not looked at: APNs alone.
+        /// APNs only: sends GOAWAY with a reason, which means that this request was not processed.
         case goaway
-        /// Networks alone: a page in HTML, as what stands before a network sends when it is not there.
+        /// Networks only: responds with an HTML page, like a reverse proxy in front of an unavailable network.
         case html
-        /// Networks alone: half of the answer, and then the end of the connection.
+        /// Networks only: sends half of the response, then closes the connection.
         case cut
-        /// Networks alone: JSON that ends too early.
+        /// Networks only: responds with truncated JSON.
         case malformed
-        /// Networks alone: 50 MB.
+        /// Networks only: responds with 50 MB.
         case large
-        /// Networks alone: a page with nothing on it and more behind it.
+        /// Networks only: responds with an empty page that names a next page.
         case empty
-        /// Networks alone: from now on the token has expired.
+        /// Networks only: makes the token expire immediately.
         case expire
     }
 
     package var service: SandboxService
-    /// The device token, the id of a subscription, or the name of somebody on a network; none for all.
+    /// The device token, the subscription's id, or the name of a person on a network; nil matches all requests.
     package var token: String?
-    /// What the path of a request to a network must contain; none for all.
+    /// A text that the path of a request to a network must contain; nil matches all paths.
     package var path: String?
     package var behaviour: Behaviour
-    /// The answer's status; the one that belongs to `reason` where there is none.
+    /// The response's status; nil means the status that belongs to `reason`.
     package var status: Int?
-    /// The answer's reason, as the provider spells it; the one that belongs to `status` where there is none.
+    /// The response's reason in the provider's spelling; nil means the reason that belongs to `status`.
     package var reason: String?
-    /// Seconds, said in `Retry-After`.
+    /// The seconds in `Retry-After`.
     package var retryAfter: Int?
-    /// Milliseconds since 1970: since when a token is not good any more, said by APNs with 410.
+    /// The time since which a token is invalid, which APNs reports with 410, in milliseconds since 1970.
     package var timestamp: Int64?
-    /// For how many requests; for all where there is none.
+    /// The number of requests that the rule applies to; nil means all.
     package var times: Int?
-    /// Seconds before the answer, or what is done instead.
+    /// The seconds before the response or before the action that replaces it.
     package var delay: Double?
-    /// Whether the notification counts as arrived all the same, as when only the answer is lost.
+    /// Whether the service still accepts the request, as when only the response is lost.
     package var accepts: Bool?
 
     package init(
@@ -87,23 +87,25 @@ package struct ScriptRule: Codable, Equatable, Sendable {
         accepts = try fields.decodeIfPresent(Bool.self, forKey: .accepts)
     }
 
-    /// Refuses a rule that nobody could follow.
+    /// Checks that the service can follow the rule.
+    ///
+    /// - Throws: `APIError` with the invalid field.
     func check() throws {
-        if let status, !(200...599 ~= status) { throw APIError.invalid("status", "a status is 200 to 599") }
-        if let times, times < 1 { throw APIError.invalid("times", "times is 1 or more") }
-        if let delay, !(0...3_600 ~= delay) { throw APIError.invalid("delay", "delay is 0 to 3600 seconds") }
-        if let reason, reason.utf8.count > 200 { throw APIError.invalid("reason", "reason has at most 200 bytes") }
-        if let token, token.utf8.count > 4_096 { throw APIError.invalid("token", "token has at most 4096 bytes") }
+        if let status, !(200...599 ~= status) { throw APIError.invalid("status", "status must be 200 to 599") }
+        if let times, times < 1 { throw APIError.invalid("times", "times must be at least 1") }
+        if let delay, !(0...3_600 ~= delay) { throw APIError.invalid("delay", "delay must be 0 to 3600 seconds") }
+        if let reason, reason.utf8.count > 200 { throw APIError.invalid("reason", "reason is limited to 200 bytes") }
+        if let token, token.utf8.count > 4_096 { throw APIError.invalid("token", "token is limited to 4096 bytes") }
         if behaviour == .goaway, service != .apns {
-            throw APIError.invalid("behaviour", "goaway is of HTTP/2, which only apns speaks")
+            throw APIError.invalid("behaviour", "goaway is supported only by apns, which uses HTTP/2")
         }
         if behaviour.isOfNetworks, !service.isNetwork {
-            throw APIError.invalid("behaviour", "\(behaviour.rawValue) is of social networks")
+            throw APIError.invalid("behaviour", "\(behaviour.rawValue) is supported only by social networks")
         }
-        if let path, !(1...200 ~= path.utf8.count) { throw APIError.invalid("path", "path has 1 to 200 bytes") }
+        if let path, !(1...200 ~= path.utf8.count) { throw APIError.invalid("path", "path must have 1 to 200 bytes") }
     }
 
-    /// Whether it lets requests through, only later or noted otherwise.
+    /// Whether requests succeed, possibly after a delay.
     var isLenient: Bool {
         behaviour == .response && (status.map { 200...299 ~= $0 } ?? (reason == nil))
     }

@@ -2,17 +2,17 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// What is told to one client as it happens.
+/// A stream of events for one client.
 struct EventStream: Sendable {
     let headers: HTTPHeaders
     let opening: String
-    /// What shows that it is there still, every 15 seconds.
+    /// The text that keeps an idle stream alive, sent every 15 seconds.
     let heartbeat: String
-    /// Begins to call with what there is to send; answers how to end it.
+    /// Subscribes to events, calls `send` for each, and returns a function that ends the subscription.
     let follow: @Sendable (_ send: @escaping @Sendable (String) -> Void) -> @Sendable () -> Void
 }
 
-/// Sends server-sent events, or what is like them, over one connection until it ends.
+/// Sends server-sent events or a similar format over one connection until it ends.
 final class EventStreamWriter {
     private var end: (@Sendable () -> Void)?
     private var timer: RepeatedTask?
@@ -35,7 +35,8 @@ final class EventStreamWriter {
     }
 
     private static func write(_ text: String, to channel: any Channel) {
-        // From any thread; a client that does not read is cut off, since it would be written to for ever.
+        // Called on any thread. A client that does not read is disconnected, because the buffer would grow without
+        // limit.
         channel.eventLoop.execute {
             guard channel.isActive else { return }
             guard channel.isWritable else { return channel.close(promise: nil) }

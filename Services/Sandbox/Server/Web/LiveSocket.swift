@@ -4,12 +4,14 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// A WebSocket over which a network tells what happens.
+/// A WebSocket over which a network sends events.
 struct LiveSocket: Sendable {
-    /// Told what the client says; answers by what it is given to send with.
+    /// Opens the socket.
+    ///
+    /// Messages to the client go through `send`, and the result receives the client's messages.
     let open: @Sendable (_ send: @escaping @Sendable (String) -> Void) -> LiveSocketEnd
 
-    /// Makes a connection a WebSocket (RFC 6455, section 4.2.2).
+    /// Upgrades a connection to a WebSocket (RFC 6455, section 4.2.2).
     func upgrade(_ context: ChannelHandlerContext, from head: HTTPRequestHead, handler: WebHandler) {
         let key = head.headers.first(name: "sec-websocket-key") ?? ""
         let digest = Insecure.SHA1.hash(data: Data("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))
@@ -33,7 +35,6 @@ struct LiveSocket: Sendable {
         }
     }
 
-    /// Takes out everything that knows HTTP.
     private static func removeHTTP(from pipeline: ChannelPipeline.SynchronousOperations) throws {
         let contexts = [
             try? pipeline.context(handlerType: HTTPServerPipelineHandler.self),
@@ -46,7 +47,6 @@ struct LiveSocket: Sendable {
     }
 }
 
-/// How a socket is told what its client says, and that it is over.
 struct LiveSocketEnd: Sendable {
     let receive: @Sendable (String) -> Void
     let close: @Sendable () -> Void
@@ -54,7 +54,7 @@ struct LiveSocketEnd: Sendable {
 
 extension WebHandler: RemovableChannelHandler {}
 
-/// A WebSocket's frames: text both ways, pings answered.
+/// Handles the frames of a WebSocket: text in both directions, and pings.
 final class LiveSocketHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame

@@ -4,17 +4,17 @@ import NIOHTTP1
 import Synchronization
 import Wire
 
-/// Hands notifications to one client as they come: in one answer when there are some, or as a stream of events.
+/// Sends notifications to one client as they arrive: in one response (long polling), or as a stream of events.
 ///
-/// It has no queue of its own. It knows what it has handed on and looks for more whenever something comes and the client
-/// reads; a client that sleeps for too long misses what is no longer kept.
+/// It has no queue. It stores the number of the last sent notification, and reads newer ones when some arrive and the
+/// client reads. A client that is too slow misses notifications that are no longer stored.
 final class NotificationSubscriber {
     typealias Done = (WebResponse?, ChannelHandlerContext) -> Void
 
-    /// How often a stream that has nothing to say shows that it is there.
+    /// The interval of comments that keep an idle stream alive.
     private static let heartbeat = TimeAmount.seconds(15)
 
-    /// Set by whoever rings, taken back by who looks: however often it rings, one look is due.
+    /// A flag that a notifier sets and the reader resets, so that any number of signals causes one read.
     private final class WakeSignal: Sendable {
         private let isSignaled = Atomic<Bool>(false)
 
@@ -24,7 +24,7 @@ final class NotificationSubscriber {
     }
 
     private let limit: Int
-    /// For an answer's time; nil for a stream.
+    /// How long a single response waits; nil for a stream.
     private let wait: TimeAmount?
     private let received: ReceivedNotifications
     private let request: HTTPRequestHead
@@ -48,7 +48,7 @@ final class NotificationSubscriber {
         self.request = request
     }
 
-    /// Begins; `done` is called with the one answer, or with none where too many follow already.
+    /// Starts sending, and calls `done` with the single response, or with nil when there are too many subscribers.
     func start(in context: ChannelHandlerContext, done: @escaping Done) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
@@ -74,7 +74,6 @@ final class NotificationSubscriber {
         done = nil
     }
 
-    /// Hands on what there is.
     func sendPending(in context: ChannelHandlerContext) {
         wakeSignal.reset()
         guard listener != nil, context.channel.isActive else { return }
@@ -91,17 +90,17 @@ final class NotificationSubscriber {
         }
     }
 
-    // MARK: One answer
+    // MARK: Long polling
 
     private func finish(with found: [ReceivedNotification], in context: ChannelHandlerContext) {
         let done = done
         stop()
         let page = NotificationPage(notifications: found.map(NotificationView.init), next: found.last?.number ?? number)
-        // What was read as JSON, or is text, can be written as JSON.
+        // Encoding parsed JSON and strings cannot fail.
         done?(try? .json(page), context)
     }
 
-    // MARK: A stream
+    // MARK: Stream
 
     private func begin(in context: ChannelHandlerContext) {
         let headers: HTTPHeaders = [
@@ -114,7 +113,7 @@ final class NotificationSubscriber {
     }
 
     private func event(of notification: ReceivedNotification) -> String {
-        // As above.
+        // Encoding parsed JSON and strings cannot fail.
         let data = (try? WireJSON.encoder().encode(NotificationView(notification))) ?? Data("{}".utf8)
         return "id: \(notification.number)\nevent: notification\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
     }
@@ -123,7 +122,7 @@ final class NotificationSubscriber {
         context.write(WebHandler.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
     }
 
-    // MARK: Time
+    // MARK: Timer
 
     private func schedule(in context: ChannelHandlerContext) {
         guard listener != nil else { return }
@@ -145,9 +144,8 @@ final class NotificationSubscriber {
     }
 }
 
-/// What came after a number.
 package struct NotificationPage: Codable, Sendable {
     package var notifications: [NotificationView]
-    /// To ask for what comes after these.
+    /// The value of `after` for the next request.
     package var next: Int
 }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// `/sandbox/…`: what is said to the sandbox itself.
+/// `/sandbox/…`: routes that control the sandbox itself.
 extension Web {
     private struct RuleList: Encodable {
         let rules: [ScriptRule]
@@ -25,10 +25,11 @@ extension Web {
         case ("notifications", 1): return try notifications(request)
         case ("stream", 1):
             try request.require(.GET)
-            // A browser says where it was when it comes back.
-            let known = request.headers.first(name: "last-event-id").flatMap { Int($0) }
-            let after = try known ?? request.number("after", default: received.last, in: 0...Int.max)
-            // Numbers begin anew when the sandbox does: who was further has seen none of these.
+            // A browser sends the last event id when it reconnects.
+            let lastEventID = request.headers.first(name: "last-event-id").flatMap { Int($0) }
+            let after = try lastEventID ?? request.number("after", default: received.last, in: 0...Int.max)
+            // Numbers restart with the sandbox. A client with a higher number has not seen any of the current
+            // notifications.
             return .stream(after: after > received.last ? 0 : after)
         case ("counts", 1):
             try request.require(.GET)
@@ -53,11 +54,11 @@ extension Web {
             try request.require(.DELETE)
             try webPush.subscriptions.end(path[1])
             return .response(WebResponse(.noContent))
-        default: throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
+        default: throw APIError(.notFound, "no_route", "there is no route \(request.path)")
         }
     }
 
-    /// What to tell a push server that knows the sandbox by the address which it was asked at.
+    /// Returns the credentials for a push server, with the addresses as the client of this request reaches the sandbox.
     func credentials(_ account: String?, at origin: String) throws -> SandboxCredentials {
         let host = URLComponents(string: origin)?.host ?? "127.0.0.1"
         let ports = ports()

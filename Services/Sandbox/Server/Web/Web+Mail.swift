@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// `/sandbox/mails`: what the mail server has taken.
+/// `/sandbox/mails`: the mails that the mail server received.
 extension Web {
     private struct EmailList: Encodable {
         let mails: [ReceivedEmail]

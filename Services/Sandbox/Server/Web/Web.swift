@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Everything that is served in HTTP/1.1, by its path.
+/// Routes HTTP/1.1 requests to the services by their path.
 struct Web: Sendable {
     let received: ReceivedNotifications
     let script: Script
@@ -15,7 +15,6 @@ struct Web: Sendable {
     let pages: PageFiles
     let authorityPEM: String
     let mailbox: Mailbox
-    /// Where APNs and the mail server are, to who knows the sandbox by a host's name.
     let ports: @Sendable () -> (production: Int, sandbox: Int, smtp: Int)
 
     func reply(to request: WebRequest) -> ResponseAction {
@@ -28,13 +27,12 @@ struct Web: Sendable {
         }
     }
 
-    /// A body that no service would read to its end.
     func tooLarge(_ request: WebRequest) -> ResponseAction {
         .response(.problem(APIError(.tooLarge, "too_large", "the body is too large")))
     }
 
     var tooManySubscribers: WebResponse {
-        .problem(.unavailable("another one who follows what comes"))
+        .problem(.unavailable("a further notification subscriber"))
     }
 
     private func route(_ request: WebRequest) throws -> ResponseAction {
@@ -50,7 +48,7 @@ struct Web: Sendable {
         default:
             if let reply = try networks.reply(to: request, at: parts) { return reply }
             guard let page = pages.page(at: request.path) else {
-                throw APIError(.notFound, "no_route", "there is nothing at \(request.path)")
+                throw APIError(.notFound, "no_route", "there is no route \(request.path)")
             }
             try request.require(.GET, .HEAD)
             return .response(page)
@@ -59,10 +57,10 @@ struct Web: Sendable {
 }
 
 extension WebRequest {
-    /// - Throws: `APIError` for another method than these.
+    /// - Throws: `APIError` for any other method.
     func require(_ methods: HTTPMethod...) throws {
         guard methods.contains(method) else {
-            throw APIError(.methodNotAllowed, "method_not_allowed", "\(method) is not for \(path)")
+            throw APIError(.methodNotAllowed, "method_not_allowed", "\(path) does not support \(method)")
         }
     }
 }

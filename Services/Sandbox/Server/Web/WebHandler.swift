@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// A connection in HTTP/1.1: gathers a request, has it answered, and sends the answer, at once or later.
+/// An HTTP/1.1 connection: collects a request with its body, and sends the response, possibly after a delay.
 final class WebHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Far more than any service takes of a notification.
+    /// The body limit in bytes, far above that of any push service.
     private static let bodyLimit = 256 * 1_024
-    /// More than any network takes of a video here.
+    /// The body limit of networks in bytes, above that of any video.
     private static let mediaLimit = 64 * 1_024 * 1_024
 
     private let web: Web
@@ -87,7 +87,7 @@ final class WebHandler: ChannelInboundHandler {
         }
     }
 
-    /// Does something in a while, if the connection is still there.
+    /// Performs an action after a delay, if the connection is still open.
     private func after(
         _ delay: TimeAmount,
         in context: ChannelHandlerContext,

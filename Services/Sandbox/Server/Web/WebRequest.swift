@@ -3,16 +3,15 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// A request in HTTP/1.1 with its body, taken apart.
 struct WebRequest {
     let method: HTTPMethod
-    /// As it was sent, path and query.
+    /// The path and query as received.
     let uri: String
-    /// Without the query, and decoded.
+    /// The decoded path without the query.
     let path: String
     let query: [String: String]
     let headers: HTTPHeaders
-    /// `http://127.0.0.1:8090`, as whoever asks knows the sandbox.
+    /// The sandbox's address as the client uses it, such as `http://127.0.0.1:8090`.
     let origin: String
     var body: ByteBuffer
 
@@ -27,13 +26,13 @@ struct WebRequest {
         query = Dictionary((parts?.queryItems ?? []).map { ($0.name, $0.value ?? "") }) { first, _ in first }
     }
 
-    /// A whole number of the query.
+    /// Returns an integer of the query.
     ///
-    /// - Throws: `APIError` for what is none of the range.
+    /// - Throws: `APIError` when the value is not an integer in the range.
     func number(_ name: String, default value: Int, in range: ClosedRange<Int>) throws -> Int {
         guard let text = query[name] else { return value }
         guard let number = Int(text), range.contains(number) else {
-            throw APIError.invalid(name, "\(name) is \(range.lowerBound) to \(range.upperBound)")
+            throw APIError.invalid(name, "\(name) must be \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

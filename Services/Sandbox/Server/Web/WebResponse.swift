@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// An answer in HTTP/1.1.
 struct WebResponse: Sendable {
     var status: HTTPResponseStatus
     var headers: HTTPHeaders = [:]
@@ -33,31 +32,28 @@ struct WebResponse: Sendable {
     }
 }
 
-/// What is done about a request.
 enum ResponseAction {
     case response(WebResponse, after: TimeAmount? = nil)
-    /// Notifications, once there are some or the time is up.
+    /// Long polling: responds when there are notifications or the time is over.
     case notifications(after: Int, limit: Int, wait: TimeAmount)
-    /// Notifications as they come, as server-sent events.
     case stream(after: Int)
-    /// An answer that takes asking somebody else first.
+    /// A response that requires an asynchronous call, such as a webhook challenge.
     case later(@Sendable () async -> WebResponse)
-    /// What a network has to say, as it happens.
     case live(EventStream)
-    /// The same over a WebSocket.
+    /// The events of a network, over a WebSocket.
     case socket(LiveSocket)
-    /// The head of an answer and half of its body; then the connection is closed.
+    /// Sends the head and half of the body, then closes the connection.
     case cut(WebResponse, after: TimeAmount? = nil)
-    /// No answer, ever.
     case silence
-    /// The connection is closed instead.
     case reset(after: TimeAmount? = nil)
 }
 
 extension ScriptRule {
     var pause: TimeAmount? { delay.map { .milliseconds(Int64($0 * 1_000)) } }
 
-    /// What the rule has done, where it says an answer of the service's own making.
+    /// Returns the reaction that the rule demands.
+    ///
+    /// A response is created by the service.
     func reply(_ response: () -> WebResponse) -> ResponseAction {
         switch behaviour {
         case .silence: return .silence

@@ -1,15 +1,14 @@
 import Crypto
 import Foundation
 
-/// A push message's body: one record of `aes128gcm` (RFC 8188), encrypted for a browser (RFC 8291).
+/// The body of a push message: one record of `aes128gcm` (RFC 8188), encrypted for a browser (RFC 8291).
 struct PushRecord {
-    /// Why a body is none, for a person.
     struct DecryptionError: Error {
         let text: String
     }
 
     private static let saltLength = 16
-    /// Salt, record size, the key id's length, and as the key id the sender's point.
+    /// The header: salt, record size, length of the key id, and the sender's point as the key id.
     private static let headerLength = 86
     private static let tagLength = 16
 
@@ -17,32 +16,31 @@ struct PushRecord {
     private let sender: P256.KeyAgreement.PublicKey
     private let ciphertext: Data
 
-    /// Takes a body apart.
     init(_ body: Data) throws(DecryptionError) {
         let body = Data(body)
         guard body.count >= Self.headerLength + Self.tagLength + 1 else {
-            throw DecryptionError(text: "the body is shorter than a header and a record")
+            throw DecryptionError(text: "the body is too short for a header and a record")
         }
         salt = Data(body.prefix(Self.saltLength))
         let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }
         guard body[20] == 65 else { throw DecryptionError(text: "the key id is not a point of 65 bytes") }
-        // Silence: the flaw says it.
+        // The error message names the cause.
         guard let sender = try? P256.KeyAgreement.PublicKey(x963Representation: body[21..<86]) else {
             throw DecryptionError(text: "the key id is not a point on P-256")
         }
         self.sender = sender
         ciphertext = Data(body.dropFirst(Self.headerLength))
-        guard size >= 18, ciphertext.count <= size else { throw DecryptionError(text: "there is more than one record") }
+        guard size >= 18, ciphertext.count <= size else { throw DecryptionError(text: "the body must be one record") }
     }
 
-    /// What a browser reads.
+    /// Returns the content that the browser decrypts.
     func decrypted(by browser: Subscriptions.Browser) throws(DecryptionError) -> [UInt8] {
         guard let shared = try? browser.key.sharedSecretFromKeyAgreement(with: sender),
             let plain = try? open(with: keys(from: shared, of: browser))
         else { throw DecryptionError(text: "the record cannot be decrypted with the subscription's keys") }
-        // Padding is zeros behind a delimiter, which of the last record is 2.
+        // Padding is zeros after a delimiter, which is 2 in the last record.
         guard let end = plain.lastIndex(where: { $0 != 0 }), plain[end] == 2 else {
-            throw DecryptionError(text: "the last record does not end in its delimiter")
+            throw DecryptionError(text: "the record has no delimiter of a last record")
         }
         return Array(plain[..<end])
     }

@@ -3,10 +3,10 @@ import Foundation
 import Locks
 import Wire
 
-/// What a browser gives a page that asks to push to it (`PushSubscription.toJSON()`).
+/// A push subscription as a browser returns it to a page (`PushSubscription.toJSON()`).
 package struct WebSubscription: Codable, Sendable {
     package struct Keys: Codable, Sendable {
-        /// 65 bytes in base64url: the browser's point on P-256.
+        /// The browser's point on P-256: 65 bytes in base64url.
         package var p256dh: String
         /// 16 bytes in base64url.
         package var auth: String
@@ -23,7 +23,7 @@ package struct WebSubscription: Codable, Sendable {
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(endpoint, forKey: .endpoint)
-        // Browsers say null rather than nothing.
+        // Browsers send null instead of leaving the field out.
         try fields.encode(expirationTime, forKey: .expirationTime)
         try fields.encode(keys, forKey: .keys)
     }
@@ -31,14 +31,15 @@ package struct WebSubscription: Codable, Sendable {
 
 /// The browsers' subscriptions.
 ///
-/// None is stored: keys are derived from a subscription's id and a secret of the sandbox's, and the id proves itself.
-/// It is 16 random bytes, the first 8 of the hash of the key that alone may push to it (zeros for any), and a MAC.
+/// Subscriptions are not stored. Their keys are derived from the id and a secret of the sandbox, and the id
+/// authenticates itself. An id has 16 random bytes, 8 bytes of the hash of the only key that may push to it (zeros for
+/// any key), and 8 bytes of a MAC.
 final class Subscriptions: Sendable {
-    /// One subscription, as its browser knows it.
+    /// The browser's keys of one subscription.
     struct Browser {
         let key: P256.KeyAgreement.PrivateKey
         let auth: Data
-        /// Of whom alone may push to it.
+        /// 8 bytes of the hash of the only key that may push; nil for any key.
         let serverKeyHash: Data?
     }
 
@@ -58,21 +59,21 @@ final class Subscriptions: Sendable {
         try folder?.write(secret.withUnsafeBytes { Base64URL.encode(Data($0)) } + "\n", to: "subscriptions.key")
     }
 
-    /// Makes a subscription.
+    /// Creates a subscription.
     ///
     /// - Parameters:
-    ///   - origin: under which its endpoint is.
-    ///   - serverKey: the `applicationServerKey` of who alone may push to it, in base64url; nil for anybody.
-    /// - Returns: what its browser would give the page that asked.
-    /// - Throws: `APIError` for a key that is none.
+    ///   - origin: the base address of the endpoint.
+    ///   - serverKey: the only `applicationServerKey` that may push, in base64url; nil allows any key.
+    /// - Returns: the subscription as the browser returns it to the page.
+    /// - Throws: `APIError` for an invalid key.
     func make(at origin: String, for serverKey: String? = nil) throws -> WebSubscription {
         var hash = Self.anySender
         if let serverKey {
-            // Silence: bytes that are no point are refused as such.
+            // The error reports bytes that are not a point.
             guard let bytes = Base64URL.decode(serverKey),
                 (try? P256.Signing.PublicKey(x963Representation: bytes)) != nil
             else {
-                throw APIError.invalid("applicationServerKey", "a point on P-256, 65 bytes in base64url, is needed")
+                throw APIError.invalid("applicationServerKey", "the key must be a P-256 point: 65 bytes in base64url")
             }
             hash = Data(SHA256.hash(data: bytes)).prefix(8)
         }
@@ -89,9 +90,11 @@ final class Subscriptions: Sendable {
         )
     }
 
-    /// Unsubscribes: from now on its endpoint is gone.
+    /// Ends a subscription, whose endpoint then responds 410 to pushes.
     func end(_ id: String) throws {
-        guard try browser(of: id) != nil else { throw APIError(.notFound, "no_subscription", "no such subscription") }
+        guard try browser(of: id) != nil else {
+            throw APIError(.notFound, "no_subscription", "there is no such subscription")
+        }
         ended.withLock { ended in
             if ended.count >= Self.endedLimit { ended = [] }
             ended.insert(id)
@@ -102,7 +105,7 @@ final class Subscriptions: Sendable {
         ended.withLock { $0.contains(id) }
     }
 
-    /// The browser of a subscription; nil where the sandbox has not made it.
+    /// Returns the browser of a subscription, or nil when this sandbox did not create it.
     func browser(of id: String) throws -> Browser? {
         guard let bytes = Base64URL.decode(id), bytes.count == 32 else { return nil }
         let named = Data(bytes.prefix(24))
@@ -123,7 +126,7 @@ final class Subscriptions: Sendable {
         )
         let hash = Data(named.suffix(8))
         return Browser(
-            // Fails for one number of 2^32: those that are no scalar of the curve.
+            // Fails for one of 2^32 keys, which is not a scalar of the curve.
             key: try P256.KeyAgreement.PrivateKey(rawRepresentation: key.withUnsafeBytes { Data($0) }),
             auth: auth.withUnsafeBytes { Data($0) },
             serverKeyHash: hash == Self.anySender ? nil : hash

@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// `/webpush/{subscription}`: a push service as RFC 8030 has it, and the browser that decrypts what comes.
+/// `/webpush/{subscription}`: a push service of RFC 8030, with the browser that decrypts the messages.
 struct WebPush: Sendable {
     let subscriptions: Subscriptions
     let vapid: Vapid
@@ -48,10 +48,10 @@ struct WebPush: Sendable {
     }
 
     private func push(_ request: WebRequest, to id: String) throws(RequestError) -> ResponseAction {
-        guard request.method == .POST else { throw RequestError(405, "MethodNotAllowed", "a message is sent by POST") }
-        // Silence: one whose keys cannot be derived is as unknown as one that was never made.
+        guard request.method == .POST else { throw RequestError(405, "MethodNotAllowed", "the method must be POST") }
+        // A subscription whose keys cannot be derived counts as unknown.
         guard let browser = try? subscriptions.browser(of: id) else {
-            throw RequestError(404, "NoSubscription", "no such subscription")
+            throw RequestError(404, "NoSubscription", "there is no such subscription")
         }
         guard !subscriptions.hasEnded(id) else { throw RequestError(410, "Gone", "the subscription has ended") }
         try checkSender(request, of: browser)
@@ -80,12 +80,12 @@ struct WebPush: Sendable {
             let status = rule.status ?? 400
             let requestError = RequestError(status, rule.reason ?? "Scripted", rule.reason ?? "scripted")
             received.reject(.webPush, status: status, reason: requestError.reason)
-            // Two strings and a number cannot fail to encode.
+            // Encoding two strings and a number cannot fail.
             return (try? response(requestError)) ?? WebResponse(HTTPResponseStatus(statusCode: status))
         }
     }
 
-    // MARK: The rules
+    // MARK: Validation
 
     private func checkSender(_ request: WebRequest, of browser: Subscriptions.Browser) throws(RequestError) {
         let key: Data
@@ -96,22 +96,22 @@ struct WebPush: Sendable {
         }
         guard let hash = browser.serverKeyHash else { return }
         guard Data(SHA256.hash(data: key)).prefix(8) == hash else {
-            throw RequestError(403, "VapidKeyMismatch", "the subscription was made for another applicationServerKey")
+            throw RequestError(403, "VapidKeyMismatch", "the subscription requires another applicationServerKey")
         }
     }
 
     private func checkFields(_ headers: HTTPHeaders) throws(RequestError) -> [(name: String, value: String)] {
         guard let text = headers.first(name: "ttl"), let ttl = Int(text), ttl >= 0 else {
-            throw RequestError(400, "MissingTTL", "a TTL field of seconds is needed")
+            throw RequestError(400, "MissingTTL", "a TTL field in seconds is required")
         }
-        guard ttl <= Self.longestTTL else { throw RequestError(400, "TTLTooLong", "TTL may be four weeks at most") }
+        guard ttl <= Self.longestTTL else { throw RequestError(400, "TTLTooLong", "TTL must be at most four weeks") }
         let urgency = headers.first(name: "urgency")
         if let urgency, !Self.urgencies.contains(urgency) {
-            throw RequestError(400, "BadUrgency", "Urgency is very-low, low, normal or high")
+            throw RequestError(400, "BadUrgency", "Urgency must be very-low, low, normal or high")
         }
         let topic = headers.first(name: "topic")
         if let topic, !(1...Self.topicLimit ~= topic.utf8.count) || !topic.utf8.allSatisfy(Base64URL.isDigit) {
-            throw RequestError(400, "BadTopic", "a Topic has at most 32 characters of base64url")
+            throw RequestError(400, "BadTopic", "Topic must have at most 32 characters of base64url")
         }
         return [("ttl", text), ("urgency", urgency), ("topic", topic)].compactMap { name, value in
             value.map { (name, $0) }
@@ -120,10 +120,10 @@ struct WebPush: Sendable {
 
     private func content(_ request: WebRequest, for browser: Subscriptions.Browser) throws(RequestError) -> [UInt8] {
         let body = Data(request.body.readableBytesView)
-        // A push without a body wakes a page, and says nothing.
+        // A push without a body only wakes the service worker.
         guard !body.isEmpty else { return [] }
         guard body.count <= Self.bodyLimit else {
-            throw RequestError(413, "PayloadTooLarge", "a body has at most 4096 bytes")
+            throw RequestError(413, "PayloadTooLarge", "the body must have at most 4096 bytes")
         }
         guard request.headers.first(name: "content-encoding") == "aes128gcm" else {
             throw RequestError(400, "BadEncoding", "Content-Encoding must be aes128gcm")
@@ -140,9 +140,9 @@ struct WebPush: Sendable {
         return try .json(problem, status: HTTPResponseStatus(statusCode: requestError.status))
     }
 
-    /// By which the same message is known when it comes again, where its sender says one.
+    /// Returns the sender's id of the message, which identifies a repetition; nil when the payload has none.
     private static func id(in plain: [UInt8]) -> String? {
-        // Silence: a push may be any bytes.
+        // A push may be any bytes.
         guard let content = try? JSONParser.parse(plain) else { return nil }
         return content["id"]?.text ?? content["data"]?["id"]?.text
     }

@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Direct messages, which are another service behind the same server.
+/// Direct messages. In the AT Protocol they are a separate service, reached through the same server.
 extension Bluesky {
     func chat(_ method: String, _ request: NetworkRequest, by caller: Caller) throws -> WebResponse? {
         switch method {
@@ -105,7 +105,9 @@ extension Bluesky {
         return .jsonValue(message(sent, isInUnion: false))
     }
 
-    /// Everything that was said after a cursor, in order: what one polls.
+    /// Returns all messages after a cursor, in order.
+    ///
+    /// Clients poll this method.
     private func log(_ request: NetworkRequest, by caller: Caller) -> WebResponse {
         let after = request["cursor"].flatMap(BlueskyNames.id)
         let messageThreads = community.messageThreads(of: caller.person.number)

@@ -2,17 +2,17 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// The AT Protocol's OAuth: pushed requests, PKCE, and tokens that are bound to a key. The PDS is its own server.
+/// OAuth of the AT Protocol: pushed authorization requests, PKCE and DPoP-bound tokens.
 ///
-/// It knows applications of developers' machines alone (`http://localhost?redirect_uri=…&scope=…`), since it has no way to the
-/// documents of others.
+/// The PDS is its own authorization server. It accepts only development clients
+/// (`http://localhost?redirect_uri=…&scope=…`), because it cannot fetch the metadata documents of other clients.
 extension Bluesky {
-    private static let known: Set<String> = [
+    private static let supportedScopes: Set<String> = [
         "atproto", "transition:generic", "transition:chat.bsky", "transition:email",
     ]
     private static let lifetime = 900
 
-    /// What is at no address of the protocol's own methods.
+    /// Responds to a request whose path is not an XRPC method.
     func page(_ request: NetworkRequest) throws -> WebResponse {
         switch (request.method, request.path.joined(separator: "/")) {
         case (.GET, ".well-known/oauth-protected-resource"):
@@ -43,13 +43,13 @@ extension Bluesky {
             "code_challenge_methods_supported": ["S256"], "dpop_signing_alg_values_supported": ["ES256"],
             "token_endpoint_auth_methods_supported": ["none", "private_key_jwt"],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
-            "scopes_supported": .list(known.sorted().map(JSONValue.string)),
+            "scopes_supported": .list(supportedScopes.sorted().map(JSONValue.string)),
         ]
     }
 
-    // MARK: Who asks, by a token that is bound to a key
+    // MARK: Authentication with DPoP-bound tokens
 
-    /// - Throws: refusals as resource servers have them.
+    /// - Throws: the error responses of a resource server.
     func caller(bound token: String, _ request: NetworkRequest) throws -> Caller {
         let proof: DPoPProof
         do {
@@ -76,7 +76,7 @@ extension Bluesky {
         return NetworkErrorResponse(response, name)
     }
 
-    // MARK: The server
+    // MARK: Authorization server
 
     private func granting(
         _ request: NetworkRequest,
@@ -104,18 +104,19 @@ extension Bluesky {
 
     private func push(_ request: NetworkRequest, _ proof: DPoPProof) throws -> WebResponse {
         guard let client = request["client_id"], let allowed = Self.loopback(client) else {
-            throw apiError("invalid_client_metadata", "there is no such client")
+            throw apiError("invalid_client_metadata", "client_id is not a development client")
         }
         guard let redirect = request["redirect_uri"], allowed.redirects.contains(redirect),
             ["127.0.0.1", "[::1]"].contains(URLComponents(string: redirect)?.percentEncodedHost)
         else { throw apiError("invalid_request", "Invalid redirect_uri") }
         let scopes = Set((request["scope"] ?? "").split(separator: " ").map(String.init))
-        guard scopes.contains("atproto"), scopes.isSubset(of: allowed.scopes), scopes.isSubset(of: Self.known) else {
-            throw apiError("invalid_scope", "the scope is not the client's")
+        guard scopes.contains("atproto"), scopes.isSubset(of: allowed.scopes), scopes.isSubset(of: Self.supportedScopes)
+        else {
+            throw apiError("invalid_scope", "scope exceeds the scopes of client_id")
         }
         guard request["response_type"] == "code", request["code_challenge_method"] == "S256",
             let challenge = request["code_challenge"], challenge.utf8.count == 43
-        else { throw apiError("invalid_request", "code, with a challenge by S256, is the only way") }
+        else { throw apiError("invalid_request", "response_type must be code, with an S256 code_challenge") }
         if let hint = request["login_hint"], person(hint) == nil {
             throw apiError("invalid_request", "Invalid login_hint")
         }
@@ -133,7 +134,7 @@ extension Bluesky {
         return .jsonValue(["request_uri": .string(uri), "expires_in": 299], .created)
     }
 
-    /// What a client of a developer's machine may do, by its name alone; nil for what is no such client.
+    /// Returns the redirect addresses and scopes that a development client's id allows, or nil for any other client id.
     private static func loopback(_ client: String) -> (redirects: [String], scopes: Set<String>)? {
         guard client == "http://localhost" || client.hasPrefix("http://localhost?") else { return nil }
         let fields = NetworkRequest.fields(String(client.dropFirst("http://localhost?".count)))
@@ -145,7 +146,7 @@ extension Bluesky {
 
     private func authorize(_ request: NetworkRequest) -> WebResponse {
         guard let uri = request["request_uri"], let pushed = bound.pushed(uri), pushed.client == request["client_id"]
-        else { return .html("<p>There is no such request.</p>", status: .badRequest) }
+        else { return .html("<p>request_uri is unknown or has expired.</p>", status: .badRequest) }
         guard let response = ConsentPage.decision(request, among: community) else {
             let page = ConsentPage(
                 network: "Bluesky",
@@ -193,7 +194,7 @@ extension Bluesky {
                 let person = grant.person.flatMap(community.person)
             else { throw apiError("invalid_grant", "Invalid refresh token") }
             return issueToken(person, client, grant.scopes, proof)
-        default: throw apiError("unsupported_grant_type", "no such grant")
+        default: throw apiError("unsupported_grant_type", "grant_type is not supported")
         }
     }
 
@@ -209,7 +210,7 @@ extension Bluesky {
             token,
             Grants.Grant(person: person.number, app: client, scopes: scopes, expiry: end, refresh: refresh)
         )
-        for given in [token, refresh] { bound.bind(given, to: proof.key) }
+        for issued in [token, refresh] { bound.bind(issued, to: proof.key) }
         return .jsonValue([
             "access_token": .string(token), "token_type": "DPoP", "refresh_token": .string(refresh),
             "expires_in": .int(Self.lifetime), "scope": .string(scopes.sorted().joined(separator: " ")),

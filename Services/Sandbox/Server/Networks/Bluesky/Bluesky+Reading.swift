@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Timelines, threads, notifications and profiles; pages end where there is no cursor.
+/// Timelines, threads, notifications and profiles. The last page has no cursor.
 extension Bluesky {
     func view(_ request: NetworkRequest, _ caller: Caller) -> BlueskyView {
         BlueskyView(community: community, records: records, origin: request.origin, viewer: caller.person)
@@ -43,7 +43,6 @@ extension Bluesky {
         }
     }
 
-    /// The post that an `at://` address names.
     func post(_ uri: String) -> Post? {
         let parts = uri.split(separator: "/").map(String.init)
         guard parts.count == 4, parts[0] == "at:", parts[2] == "app.bsky.feed.post" else { return nil }
@@ -51,7 +50,7 @@ extension Bluesky {
         return records.post(parts[3], by: BlueskyNames.did(person)).flatMap { community.post($0) }
     }
 
-    /// A cursor's post: where the page before it ended.
+    /// Returns the last post of the previous page, from the cursor.
     private func cursorID(_ request: NetworkRequest) throws -> Int64? {
         guard let cursor = request["cursor"] else { return nil }
         let parts = cursor.split(separator: "_").map(String.init)
@@ -63,7 +62,6 @@ extension Bluesky {
 
     private func cursor(_ id: Int64) -> JSONValue { .string("\(id >> 20)_\(BlueskyNames.tid(id))") }
 
-    /// How many are wanted.
     private func limit(_ request: NetworkRequest, standard: Int = 50) throws -> Int {
         guard let text = request["limit"] else { return standard }
         guard let limit = Int(text), 1...100 ~= limit else {

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Writing: everything is a record of one's own repository.
 extension Bluesky {
     func repo(_ method: String, _ request: NetworkRequest, by caller: Caller) throws -> WebResponse? {
         switch method {
@@ -40,9 +39,9 @@ extension Bluesky {
             let key = request["rkey"]
             if let key {
                 if key.count > 512 || key.contains("/") { throw Self.apiError("InvalidRequest", "Invalid rkey") }
-                if let known = records.post(key, by: own).flatMap({ community.post($0) }) {
+                if let existing = records.post(key, by: own).flatMap({ community.post($0) }) {
                     guard replaces else { throw Self.apiError("InvalidRequest", "Record already exists") }
-                    return acknowledged(view.uri(known), view.cid(known))
+                    return acknowledged(view.uri(existing), view.cid(existing))
                 }
             } else if replaces {
                 throw Self.apiError("InvalidRequest", "Error: Input must have the property \"rkey\"")
@@ -164,7 +163,7 @@ extension Bluesky {
 
     // MARK: Video
 
-    /// The service that takes videos; it needs a token that was given for that alone.
+    /// The video service, which requires a token that was issued only for it.
     func video(_ method: String, _ request: NetworkRequest, by caller: Caller?) throws -> WebResponse? {
         switch method {
         case "app.bsky.video.getUploadLimits":
@@ -174,7 +173,7 @@ extension Bluesky {
                 owner.scopes.contains("service"), request["did"] == BlueskyNames.did(owner.person)
             else { throw Self.apiError("AuthMissing", "Authentication Required", .unauthorized) }
             guard request.headers.first(name: "content-type") == "video/mp4" else {
-                throw Self.apiError("InvalidRequest", "Only mp4 is taken")
+                throw Self.apiError("InvalidRequest", "Content-Type must be video/mp4")
             }
             let blob = save(request.body, type: "video/mp4", by: owner.person)
             let cid = blob["ref"]?["$link"]?.text ?? ""

@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Signing in by handle or DID and an app password, and renewing what that gave.
+/// Signing in with a handle or DID and an app password, and refreshing sessions.
 extension Bluesky {
     func sessions(_ method: String, _ request: NetworkRequest, by caller: Caller?) throws -> WebResponse? {
         switch method {
@@ -39,7 +39,7 @@ extension Bluesky {
         }
     }
 
-    /// Somebody by handle, name or DID.
+    /// Returns the person with this handle, name or DID.
     func person(_ text: String) -> Person? {
         if text.hasPrefix("did:") { return community.people.first { BlueskyNames.did($0) == text } }
         return community.person(named: text.hasSuffix(".sandbox.test") ? String(text.dropLast(13)) : text)
@@ -95,7 +95,6 @@ extension Bluesky {
         ]
     }
 
-    /// What an account's identity says of it.
     func document(of person: Person, _ request: NetworkRequest) -> JSONValue {
         let server: JSONValue = [
             "id": "#atproto_pds", "type": "AtprotoPersonalDataServer", "serviceEndpoint": .string(request.base),

@@ -2,7 +2,8 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// A personal data server of the AT Protocol with what it passes on to Bluesky: sessions, records, timelines, chat.
+/// A personal data server (PDS) of the AT Protocol, with the Bluesky methods that a PDS forwards: sessions, records,
+/// timelines and chat.
 struct Bluesky: FakeNetwork {
     let service = SandboxService.bluesky
     let community: Community
@@ -27,7 +28,7 @@ struct Bluesky: FakeNetwork {
 
     func account(_ person: Person) -> NetworkAccount {
         let did = BlueskyNames.did(person)
-        // Until 2100: these are for whoever wants no session.
+        // These tokens are valid until 2100, for clients that do not create a session.
         let claims: JSONValue = ["scope": .string(Self.privileged), "sub": .string(did), "exp": 4_102_444_800]
         let token = BlueskyNames.jwt(claims, type: "at+jwt")
         let refresh = BlueskyNames.jwt(claims.with(["scope": "com.atproto.refresh"]), type: "refresh+jwt")
@@ -46,7 +47,7 @@ struct Bluesky: FakeNetwork {
         )
     }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     private static let open: Set<String> = [
         "com.atproto.server.createSession", "com.atproto.server.refreshSession", "com.atproto.server.deleteSession",
@@ -93,7 +94,7 @@ struct Bluesky: FakeNetwork {
         return request.path[1]
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         switch Self.method(request) {

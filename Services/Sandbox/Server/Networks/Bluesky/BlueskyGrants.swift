@@ -3,16 +3,16 @@ import Foundation
 import Locks
 import Wire
 
-/// What an authorization server of the AT Protocol keeps: requests that were pushed, and the keys that tokens are bound to.
+/// The state of an AT Protocol authorization server: pushed requests, and the keys that tokens are bound to.
 final class BlueskyGrants: Sendable {
-    /// What an application wants, said before anybody is sent here.
+    /// An authorization request that the application pushed before it redirected the user.
     struct PushedAuthorizationRequest: Sendable {
         let client: String
         let redirect: String
         let scopes: Set<String>
         let state: String?
         let challenge: String
-        /// The thumbprint of the key that pushed it.
+        /// The thumbprint of the DPoP key that the request was pushed with.
         let key: String
         let expiry: Date
     }
@@ -44,10 +44,10 @@ final class BlueskyGrants: Sendable {
         state.withLock { $0.pushed[uri] }.flatMap { $0.expiry > clock.now ? $0 : nil }
     }
 
-    /// A pushed request serves one answer.
+    /// Removes a pushed request, which allows only one decision.
     func drop(_ uri: String) { state.withLock { $0.pushed[uri] = nil } }
 
-    /// Binds a code, an access token or a refresh token to a key.
+    /// Binds a code, an access token or a refresh token to a key's thumbprint.
     func bind(_ token: String, to key: String) {
         state.withLock { state in
             if state.keys.count >= Self.capacity { state.keys = [:] }
@@ -59,7 +59,9 @@ final class BlueskyGrants: Sendable {
 
     // MARK: Proofs
 
-    /// What a proof made now must have in it; it changes every three minutes, and the one before is good as long again.
+    /// The current DPoP nonce.
+    ///
+    /// It changes every three minutes, and the previous nonce is valid for another three.
     var nonce: String { nonce(at: clock.now) }
 
     private func nonce(at time: Date) -> String {
@@ -71,8 +73,8 @@ final class BlueskyGrants: Sendable {
         nonce == self.nonce || nonce == self.nonce(at: clock.now.addingTimeInterval(-180))
     }
 
-    /// Takes a proof's id; false for one that was there before.
-    func take(_ id: String) -> Bool {
+    /// Records a proof's id, or returns false when it was already used.
+    func registerProof(_ id: String) -> Bool {
         let now = clock.now
         return state.withLock { state in
             if state.proofs.count >= Self.capacity { state.proofs = state.proofs.filter { $0.value > now } }

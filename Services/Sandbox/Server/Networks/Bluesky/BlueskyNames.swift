@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import Wire
 
-/// How AT Protocol names people, records and bytes.
+/// The identifiers of the AT Protocol for people, records and bytes.
 enum BlueskyNames {
     private static let sortable = Array("234567abcdefghijklmnopqrstuvwxyz")
     private static let base32 = Array("abcdefghijklmnopqrstuvwxyz234567")
@@ -12,7 +12,7 @@ enum BlueskyNames {
 
     static func handle(_ person: Person) -> String { "\(person.name).sandbox.test" }
 
-    /// A record key that is a time (TID): 13 digits that sort as the number does.
+    /// Returns the timestamp record key (TID) of a number: 13 characters that sort in the order of the numbers.
     static func tid(_ id: Int64) -> String {
         var digits: [Character] = []
         var rest = UInt64(bitPattern: id)
@@ -33,7 +33,7 @@ enum BlueskyNames {
         return Int64(bitPattern: id)
     }
 
-    /// The content identifier of a record, or of plain bytes (CIDv1, SHA-256).
+    /// Returns the content identifier of a record or of raw bytes (CIDv1, SHA-256).
     static func cid(of bytes: some DataProtocol, isRaw: Bool = false) -> String {
         let all = [0x01, isRaw ? 0x55 : 0x71, 0x12, 0x20] + Array(SHA256.hash(data: bytes))
         var text = "b"
@@ -51,7 +51,7 @@ enum BlueskyNames {
         return text
     }
 
-    /// A session's token, which says when it ends: signed with a key that everybody may know.
+    /// Returns a session token, signed with a key that is not secret, because clients only read its expiry.
     static func jwt(_ claims: JSONValue, type: String) -> String {
         let part = { (value: JSONValue) in Base64URL.encode(Data(value.line.utf8)) }
         let signed = part(["alg": "HS256", "typ": .string(type)]) + "." + part(claims)

@@ -2,7 +2,7 @@ import Foundation
 import Locks
 import Wire
 
-/// Records as they were written, and blobs by their names.
+/// The records as clients wrote them, and the blobs and video jobs by their ids.
 final class BlueskyRecords: Sendable {
     private struct State {
         var records: [Int64: JSONValue] = [:]

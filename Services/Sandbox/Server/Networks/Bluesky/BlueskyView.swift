@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Bluesky shows of people and posts, to one of them.
+/// The JSON of people, posts and notifications as Bluesky shows them to one viewer.
 struct BlueskyView {
     let community: Community
     let records: BlueskyRecords
@@ -116,7 +116,7 @@ struct BlueskyView {
         return post.media.isEmpty ? shownPost : shownPost.with(["embed": shown(post.media)])
     }
 
-    /// An entry of a feed: a post, why it is there, and what it answers.
+    /// Returns a feed entry: a post, the reason why it is in the feed, and the post that it replies to.
     func entry(_ post: Post) -> JSONValue? {
         if let id = post.original {
             guard let original = community.post(id) else { return nil }
@@ -133,7 +133,7 @@ struct BlueskyView {
     private func threadPost(_ id: Int64) -> JSONValue {
         guard let post = community.post(id) else {
             return [
-                "$type": "app.bsky.feed.defs#notFoundPost", "uri": "at://did:plc:gone/app.bsky.feed.post/gone",
+                "$type": "app.bsky.feed.defs#notFoundPost", "uri": "at://did:plc:deleted/app.bsky.feed.post/deleted",
                 "notFound": true,
             ]
         }

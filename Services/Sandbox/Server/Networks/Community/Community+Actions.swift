@@ -1,8 +1,8 @@
 import Foundation
 
-/// What people do on a network.
+/// The actions of people on a network.
 extension Community {
-    /// What is to be said; the network's own rules were checked before.
+    /// The content of a new post, already checked against the network's rules.
     struct Draft {
         var title: String?
         var text = ""
@@ -49,7 +49,7 @@ extension Community {
         }
     }
 
-    /// Likes a post, or no longer does; nil where there is none.
+    /// Adds or removes a person's like, or returns nil when the post does not exist.
     func like(_ id: Int64, by person: Int, _ likes: Bool = true) -> Post? {
         let time = clock.now
         return change { state in
@@ -84,7 +84,6 @@ extension Community {
         }
     }
 
-    /// Takes a post away, whose it is.
     func delete(_ id: Int64, by person: Int) -> Post? {
         change { state in
             guard let index = state.indexByID[id], state.posts[index].author == person, let post = state.remove(id)
@@ -98,7 +97,7 @@ extension Community {
         }
     }
 
-    /// Says something in a talk, which is begun where these have none yet.
+    /// Sends a message to the thread of these people, and creates the thread when they have none.
     func sendMessage(
         _ text: String,
         media: [Attachment] = [],
@@ -120,7 +119,7 @@ extension Community {
         }
     }
 
-    /// Answers in a talk; nil where there is none of this person's.
+    /// Sends a message to a thread, or returns nil unless the sender is a member of it.
     func sendMessage(
         _ text: String,
         media: [Attachment] = [],
@@ -162,7 +161,7 @@ extension Community {
         }
     }
 
-    /// Tells somebody of something that nobody did, as a test wants it.
+    /// Adds a notice without an action that causes it, for tests.
     func notify(_ kind: Notice.Kind, to recipient: Int, by actor: Int, about post: Int64?) {
         let time = clock.now
         change { state in
@@ -170,7 +169,7 @@ extension Community {
         }
     }
 
-    /// The names behind `@` in a text, as far as it is a name anywhere.
+    /// Returns the names after `@` in a text, by a rule that is valid on all networks.
     static func mentions(in text: String) -> [String] {
         text.matches(of: /@([A-Za-z0-9_]+)/).map { String($0.1).lowercased() }
     }

@@ -1,7 +1,9 @@
 import Foundation
 import Locks
 
-/// All people of one network and what they say: in memory, the same at every start, and changed by whoever posts.
+/// The people of one network and their posts, in memory.
+///
+/// The seed is the same at every start, and clients change it.
 final class Community: Sendable {
     struct State {
         var people: [Person] = []
@@ -43,7 +45,7 @@ final class Community: Sendable {
 
     var people: [Person] { state.withLock { $0.people } }
 
-    /// Makes somebody, or answers who has that name.
+    /// Returns the person with this name, and creates the person when they do not exist.
     func findOrCreate(_ name: String, follows: Set<Int>? = nil) -> Person {
         state.withLock { state in
             if let number = state.numbers[name.lowercased()] { return state.people[number] }
@@ -71,7 +73,7 @@ final class Community: Sendable {
         state.withLock { state in state.indexByID[id].map { state.posts[$0] } }
     }
 
-    /// Newest first, what is wanted of a timeline, and whether there is more beyond it.
+    /// Returns matching posts of a range, newest first, and whether there are more.
     func posts(_ range: PostRange, where isWanted: (Post) -> Bool) -> (posts: [Post], more: Bool) {
         state.withLock { state in
             let low = range.above.map { bound in state.posts.firstIndex(after: bound) } ?? 0
@@ -87,7 +89,7 @@ final class Community: Sendable {
         }
     }
 
-    /// What is in somebody's home: their own, and of those they follow what answers nobody they do not follow.
+    /// Returns a person's home timeline: their own posts and those of the people they follow.
     func home(of person: Person, _ range: PostRange) -> (posts: [Post], more: Bool) {
         posts(range) { $0.author == person.number || person.follows.contains($0.author) }
     }
@@ -100,7 +102,7 @@ final class Community: Sendable {
         state.withLock { state in state.notices.filter { $0.recipient == person }.reversed() }
     }
 
-    /// Those with the newest message first.
+    /// Returns a person's threads, the thread with the newest message first.
     func messageThreads(of person: Int) -> [MessageThread] {
         state.withLock { state in
             state.messageThreads.filter { $0.members.contains(person) && !$0.messages.isEmpty }
@@ -112,7 +114,7 @@ final class Community: Sendable {
         state.withLock { state in state.messageThreads.first { $0.id == id && $0.members.contains(person) } }
     }
 
-    // MARK: Listening
+    // MARK: Listeners
 
     func listen(_ listener: @escaping @Sendable (CommunityEvent) -> Void) -> Int {
         state.withLock { state in
@@ -126,7 +128,7 @@ final class Community: Sendable {
         state.withLock { _ = $0.listeners.removeValue(forKey: number) }
     }
 
-    /// Changes something and then tells of it, outside of the lock.
+    /// Changes the state, and then calls the listeners outside of the lock.
     func change<Result>(_ body: (inout State) throws -> (Result, [CommunityEvent])) rethrows -> Result {
         let (result, events, listeners) = try state.withLock { state in
             let (result, events) = try body(&state)
@@ -138,12 +140,12 @@ final class Community: Sendable {
     }
 }
 
-/// Which part of a timeline is asked for; both bounds are left out themselves.
+/// The requested part of a timeline, with exclusive bounds.
 struct PostRange {
     var below: Int64?
     var above: Int64?
     var limit: Int
-    /// Whether those next above the bound are wanted, instead of the newest.
+    /// Whether the posts next above the lower bound are wanted instead of the newest ones.
     var isUpward = false
 }
 
@@ -172,7 +174,6 @@ extension Community.State {
 }
 
 extension [Post] {
-    /// The first that has this id or a higher one.
     fileprivate func firstIndex(from id: Int64) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,4 +1,4 @@
-/// What happens on a network, told to streams and webhooks.
+/// An event on a network, which streams and webhooks send.
 enum CommunityEvent: Sendable {
     case posted(Post)
     case edited(Post)

@@ -1,18 +1,18 @@
 import Foundation
 
-/// What there is on a network at its start: the same people and posts every time.
+/// The initial content of a network: the same people and posts at every start.
 struct CommunitySeed: Sendable {
-    /// Where it differs from other networks: their posts stand between each other's in time.
+    /// Shifts the times of the posts in seconds, so that the posts of different networks alternate in a merged feed.
     let offset: TimeInterval
     var posts = 400
-    /// When the newest of them was said.
+    /// The time of the newest post.
     var until = CommunitySeed.standardEnd
-    /// Parts of the network that posts are said in, by turns.
+    /// Parts of the network, such as subreddits, over which the posts are distributed in turn.
     var rooms: [String] = []
-    /// Whether everything has a video, as on Vine, or a photo, as on Instagram.
+    /// The attachment that every post must have: a video on Vine, a photo on Instagram.
     var mustHave: Attachment.Kind?
 
-    /// 20 November 2026, noon.
+    /// 20 November 2026, 12:00 UTC.
     static let standardEnd = Date(timeIntervalSince1970: 1_795_176_000)
     private static let spacing: TimeInterval = 420
 
@@ -90,7 +90,6 @@ struct CommunitySeed: Sendable {
         return photo
     }
 
-    /// Everybody likes something of the first four people's, and some mention them.
     private func addNotices(of post: Post, index: Int, to state: inout Community.State, _ ids: IDGenerator) {
         let actor = (post.author + 1 + index % 5) % Person.seeded.count
         if post.author < 4, post.original == nil {
@@ -101,7 +100,6 @@ struct CommunitySeed: Sendable {
         }
     }
 
-    /// Each of the first four has talked with each of the four behind them.
     private func addMessageThreads(to state: inout Community.State, _ ids: IDGenerator) {
         for person in 0..<4 {
             for other in 4..<8 {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// How a network numbers what is said on it: always more than what was said before.
+/// A network's scheme for ids, which always increase.
 enum IDGenerator: Sendable {
-    /// A time in its upper bits: milliseconds since an epoch of the network's own, shifted.
+    /// A time in the upper bits: milliseconds since the network's own epoch, shifted.
     case timed(epoch: Int64, shift: Int64)
-    /// Microseconds since 1970, shifted by ten bits (AT Protocol's TID).
+    /// Microseconds since 1970, shifted by ten bits (TID of the AT Protocol).
     case microseconds
-    /// One after the other.
+    /// Consecutive numbers with a fixed step.
     case serial(from: Int64, step: Int64)
 
     func next(after last: Int64, at time: Date) -> Int64 {

@@ -3,9 +3,9 @@ import Locks
 import NIOCore
 import NIOHTTP1
 
-/// Photos and videos: those that were there from the start, and those that were uploaded, as long as there is room.
+/// The seeded photos and videos, and the uploaded ones up to a limit of 256 MiB.
 final class MediaStore: Sendable {
-    /// What every seeded photo shows: eight by eight pixels, PNG.
+    /// The PNG of every seeded photo, 8 by 8 pixels.
     static let photo =
         Data(
             base64Encoded:
@@ -18,11 +18,10 @@ final class MediaStore: Sendable {
 
     struct Upload: Sendable {
         let attachment: Attachment
-        /// Whose it is, by number.
+        /// The number of the person who uploaded the file.
         let owner: Int
         let bytes: ByteBuffer
         let at: Date
-        /// Whether a post has it.
         var isUsed = false
     }
 
@@ -35,7 +34,7 @@ final class MediaStore: Sendable {
 
     private let state = Lock(State())
 
-    /// Keeps what was uploaded; the oldest goes where there is no room.
+    /// Stores an upload, and removes the oldest uploads above the limit.
     func save(_ bytes: ByteBuffer, type: String, description: String? = nil, by owner: Int, at time: Date) -> Upload {
         state.withLock { state in
             state.last += 1
@@ -66,7 +65,7 @@ final class MediaStore: Sendable {
         state.withLock { state in for id in ids { state.uploads[id]?.isUsed = true } }
     }
 
-    /// `/sandbox/media/{id}`: what a link in a post leads to.
+    /// The response to `/sandbox/media/{id}`, which the media links of posts name.
     func response(_ id: Int64) -> WebResponse? {
         if let upload = upload(id) {
             return WebResponse(.ok, headers: ["content-type": upload.attachment.type], body: upload.bytes)

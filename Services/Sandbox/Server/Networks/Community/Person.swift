@@ -1,30 +1,33 @@
 import Foundation
 
-/// Somebody on a network: seeded, or made for a test.
+/// A person on a network, seeded or created for a test.
 struct Person: Sendable {
-    /// Where the person stands among all of the network; people are numbered from 0.
+    /// The person's index among all people of the network, from 0.
     let number: Int
-    /// As the network's own id, below 2^53.
+    /// The network's id of the person, below 2^53.
     let id: Int64
-    /// `ana`: what mentions and addresses are made of.
+    /// The name in mentions and addresses, such as `ana`.
     let name: String
     let displayName: String
-    /// The numbers of those whose posts are in the person's home.
+    /// The numbers of the people that the person follows.
     var follows: Set<Int>
 
-    /// A UUID's worth of text that is always the same for the same person.
+    /// 24 characters (120 bits) that are always the same for the same person.
     var stableKey: String { StableText.base32(of: "person \(name)", length: 24) }
 }
 
 extension Person {
-    /// Who is on every network from the start: the first four are accounts that clients sign in as.
+    /// The people of every network; clients sign in as the first four.
     static let seeded: [(name: String, displayName: String)] = [
         ("ana", "Ana Albers"), ("bo", "Bo Brandt"), ("cara", "Cara Conti"), ("dan", "Dan Duval"),
         ("eli", "Eli Eriksen"), ("fay", "Fay Ferreira"), ("gus", "Gus Gruber"), ("hana", "Hana Horvat"),
         ("ivo", "Ivo Ilic"), ("jo", "Jo Jansen"), ("kim", "Kim Kaya"), ("lou", "Lou Lefevre"),
     ]
 
-    /// Ana and Bo have some of the others in common and some to themselves, so that who got whose answer can be told.
+    /// Returns the people that a seeded person follows.
+    ///
+    /// The sets of Ana and Bo overlap but differ, so that a test notices when a client receives the other account's
+    /// response.
     static func followed(by number: Int) -> Set<Int> {
         let first = number < seeded.count ? 2 + number % 4 : number % 8
         return Set((0..<7).map { (first + $0) % seeded.count }).subtracting([number])
@@ -32,6 +35,6 @@ extension Person {
 }
 
 extension Person {
-    /// Who asks where an app asks for itself.
+    /// The caller of a request that an app makes for itself, without a user.
     static let anonymous = Person(number: -1, id: 0, name: "", displayName: "", follows: [])
 }

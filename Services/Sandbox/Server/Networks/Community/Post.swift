@@ -1,8 +1,7 @@
 import Foundation
 
-/// Something said to everybody on a network, or to those of a talk.
 struct Post: Sendable {
-    /// Ascends with time.
+    /// Increases with time.
     let id: Int64
     /// The author's number.
     let author: Int
@@ -12,20 +11,19 @@ struct Post: Sendable {
     var editedAt: Date?
     var media: [Attachment] = []
     var location: Location?
-    /// What it answers.
+    /// The post that this post replies to.
     var parent: Int64?
-    /// What it passes on: a boost, retweet or reblog, which has no text of its own.
+    /// The original of a boost, retweet or reblog, which has no text of its own.
     var original: Int64?
-    /// A part of the network it was said in, as Reddit's subreddits.
+    /// The part of the network that contains the post, such as a subreddit.
     var room: String?
-    /// Who liked it, by number.
+    /// The numbers of the people who liked the post.
     var likes: Set<Int> = []
     var dislikes: Set<Int> = []
     var boosts: Set<Int> = []
     var replies = 0
 }
 
-/// A photo or a video.
 struct Attachment: Sendable {
     enum Kind: String, Sendable {
         case photo, video
@@ -33,7 +31,6 @@ struct Attachment: Sendable {
 
     let id: Int64
     let kind: Kind
-    /// As `image/png`.
     let type: String
     var width = 640
     var height = 480
@@ -48,14 +45,13 @@ struct Location: Sendable {
     var longitude: Double?
 }
 
-/// People who talk among themselves.
 struct MessageThread: Sendable {
     let id: Int64
-    /// By number; the one who began it first.
+    /// The members' numbers, the creator first.
     let members: [Int]
     var subject: String?
     var messages: [Message] = []
-    /// The id of the last message that each has read.
+    /// The id of the last message that each member has read.
     var read: [Int: Int64] = [:]
 
     func unread(by person: Int) -> Int {
@@ -71,7 +67,7 @@ struct Message: Sendable {
     var media: [Attachment] = []
 }
 
-/// What a network tells somebody.
+/// A notification that a network shows a person.
 struct Notice: Sendable {
     enum Kind: String, Codable, Sendable {
         case like, boost, follow, mention, reply

@@ -1,7 +1,7 @@
 package import Foundation
 import Locks
 
-/// The time that the networks go by: this machine's, until it is moved.
+/// The clock of the networks: the time of this machine plus an offset that tests can change.
 package final class SandboxClock: Sendable {
     private let base: @Sendable () -> Date
     private let offset = Lock<TimeInterval>(0)
@@ -12,7 +12,6 @@ package final class SandboxClock: Sendable {
 
     package var now: Date { base() + offset.withLock { $0 } }
 
-    /// Moves it by seconds, forwards or back.
     package func move(by seconds: TimeInterval) {
         offset.withLock { $0 += seconds }
     }

@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Pages' and people's lists: feeds by time, all else by cursors.
+/// Reading the lists of Pages and people. Feeds are paged by time, all other lists by cursors.
 extension Facebook {
     func read(_ path: [String], _ request: NetworkRequest, _ view: FacebookView) throws -> WebResponse? {
         guard let first = path.first else { return nil }
@@ -33,7 +33,7 @@ extension Facebook {
         case (_, "messages"), (_, "comments"):
             if let messageThread = messageThread(first, view) {
                 let newest = Array(messageThread.messages.reversed())
-                // Of today's, only the twenty newest can be read.
+                // The current API returns only the 20 newest messages of a conversation.
                 let all = path[1] == "messages" ? Array(newest.prefix(20)) : newest
                 let show = { (message: Message) in
                     path[1] == "messages" ? view.message(message, in: messageThread) : view.comment(message)
@@ -93,18 +93,18 @@ extension Facebook {
         return view.post(id).map { .jsonValue(view.chosen(view.shown($0))) }
     }
 
-    /// What is told of somebody where it is asked for; the address only to who may read it.
+    /// Returns the requested fields of a person; the email address requires the scope `email`.
     private func ofOwn(_ person: Person, _ request: NetworkRequest) -> [String: JSONValue] {
-        let asked = request["fields"] ?? ""
+        let fields = request["fields"] ?? ""
         var own: [String: JSONValue] = [:]
-        if asked.contains("picture") {
+        if fields.contains("picture") {
             let picture: JSONValue = [
                 "url": .string("\(request.origin)/sandbox/media/500001"), "is_silhouette": false,
                 "width": 512, "height": 512,
             ]
             own["picture"] = ["data": picture]
         }
-        if asked.contains("email"), case .valid(let grant)? = request.bearer.map(grants.find),
+        if fields.contains("email"), case .valid(let grant)? = request.bearer.map(grants.find),
             grant.scopes.contains("email")
         {
             own["email"] = .string("\(person.name)@example.org")
@@ -112,7 +112,6 @@ extension Facebook {
         return own
     }
 
-    /// Whether a Page asks for itself.
     func caller(isPage request: NetworkRequest) -> Bool {
         guard let token = try? Meta.token(of: request, secret: clientSecret),
             case .valid(let grant) = grants.find(token)
@@ -135,7 +134,9 @@ extension Facebook {
         ])
     }
 
-    /// A list by time: `until` and a token; a page may be short and have a next.
+    /// Returns a feed, paged by `until` and a token.
+    ///
+    /// A short page may still have a next page.
     private func feed(
         _ request: NetworkRequest,
         _ view: FacebookView,
@@ -148,8 +149,8 @@ extension Facebook {
         var page: JSONValue = ["data": .array(shown)]
         let edge = request.returnsEmptyPage ? below ?? posts.first.map { $0.id + 1 } : posts.last?.id
         guard let edge, more || request.returnsEmptyPage, let last = posts.last else { return .jsonValue(page) }
-        let gone = ["until", "since", "__paging_token", "__previous", "access_token", "appsecret_proof"]
-        let queryItems = request.query.filter { !gone.contains($0.name) }.map { ($0.name, Optional($0.value)) }
+        let removed = ["until", "since", "__paging_token", "__previous", "access_token", "appsecret_proof"]
+        let queryItems = request.query.filter { !removed.contains($0.name) }.map { ($0.name, Optional($0.value)) }
         let until = String(Int(last.createdAt.timeIntervalSince1970))
         let next = ConsentPage.url(request.url, queryItems + [("until", until), ("__paging_token", String(edge))])
         page = page.with(["paging": ["next": .string(next)]])

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Posts, photos, videos, likes, comments and messages.
 extension Facebook {
     func write(
         _ path: [String],
@@ -122,7 +121,7 @@ extension Facebook {
             guard let messageThread = messageThread(id, view), let text = request["message"],
                 let (_, message) = community.sendMessage(text, by: view.viewer.number, in: messageThread.id)
             else { return nil }
-            // A person's messages are comments of their thread, and called as those are.
+            // A person's messages are comments of a thread and have comment ids.
             return .jsonValue(["id": .string(caller(isPage: request) ? "m_\(message.id)" : "\(message.id)")])
         }
         let recipient = field("recipient", of: request)?["id"]?.plain
@@ -144,9 +143,8 @@ extension Facebook {
         return .jsonValue(["recipient_id": .string(recipient), "message_id": .string("m_\(message.id)")])
     }
 
-    /// A field that is JSON, in a body of JSON or in a form.
     private func field(_ name: String, of request: NetworkRequest) -> JSONValue? {
-        // Silence: what is no JSON is as if it were not there.
+        // A form field that is not JSON counts as missing.
         request.json?[name] ?? request[name].flatMap { try? JSONParser.parse($0.utf8) }
     }
 }

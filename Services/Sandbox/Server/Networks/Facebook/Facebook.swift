@@ -2,9 +2,10 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Facebook's Graph API: Pages, as today, and somebody's own home, inbox and notifications, as until 2015 (v2.3).
+/// Facebook's Graph API: the current API for Pages, and a person's home, inbox and notifications as in v2.3 (until
+/// 2015).
 ///
-/// Everybody has one Page, whose token speaks for it.
+/// Each person has one Page with a token of its own.
 struct Facebook: FakeNetwork {
     let service = SandboxService.facebook
     let community: Community
@@ -37,7 +38,7 @@ struct Facebook: FakeNetwork {
 
     var deliveries: WebhookSender? { hooks.deliveries }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     func caller(of request: NetworkRequest) throws -> Caller? {
         let path = request.path.joined(separator: "/")
@@ -55,7 +56,7 @@ struct Facebook: FakeNetwork {
         }
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         caller.map { _ in RateBudget(name: "hour", limit: 2_400, window: 3_600) }
@@ -97,7 +98,9 @@ struct Facebook: FakeNetwork {
         return .response(response ?? errorResponse(.notFound, of: request))
     }
 
-    /// A page lets the app be told of what happens on it; nobody else can.
+    /// Handles `/{page}/subscribed_apps`.
+    ///
+    /// Only the Page's own token can subscribe the app to the Page's events.
     private func subscribedApps(_ path: [String], _ request: NetworkRequest, _ caller: Caller) throws -> WebResponse {
         let page = FacebookView.page(of: caller.person)
         guard caller.scopes.contains("page"), path.count == 2, ["me", page].contains(path[0]) else {
@@ -183,7 +186,7 @@ struct Facebook: FakeNetwork {
                             "is_echo": .bool(message.sender == member),
                         ],
                     ]
-                    // What a page says itself is told as an echo, in a field of its own.
+                    // The webhook reports a Page's own message as an echo, in a separate field.
                     let field = message.sender == member ? "message_echoes" : "messages"
                     hooks.send("page", field, of: view(member), ["time": now, "messaging": [messaging]])
                 }

@@ -1,28 +1,29 @@
 import Foundation
 import Wire
 
-/// What Facebook shows of people, their Pages and posts.
+/// The JSON of people, Pages, posts and messages as Facebook shows them.
 struct FacebookView {
     let community: Community
     let request: NetworkRequest
     let viewer: Person
-    /// Whether a person reads and not a Page, as until 2015: then authors are people, by the ids that `me` gives.
+    /// Whether a person reads, as in v2.3, and not a Page.
+    ///
+    /// Then authors are people, with the ids that `me` returns.
     var isPersonal = false
 
     static func page(of person: Person) -> String { String(546_349_135_000_000 + person.id) }
 
-    /// Somebody by his own id or his Page's; `me` is who asks.
+    /// Returns the person with this id, the owner of the Page with this id, or the viewer for `me`.
     func person(_ id: String) -> Person? {
         if id == "me" { return viewer }
         return community.people.first { String($0.id) == id || Self.page(of: $0) == id }
     }
 
-    /// A post by `{owner}_{post}`, or by its own half.
+    /// Returns the post with the id `{owner}_{post}` or `{post}`.
     func post(_ id: String) -> Post? {
         id.split(separator: "_").last.flatMap { Int64($0) }.flatMap { community.post($0) }
     }
 
-    /// The id of an author.
     func id(of person: Person) -> String { isPersonal ? String(person.id) : Self.page(of: person) }
 
     func named(_ number: Int) -> JSONValue {
@@ -30,7 +31,7 @@ struct FacebookView {
         return ["id": .string(id(of: person)), "name": .string(person.displayName)]
     }
 
-    /// Somebody as himself, and not his Page: in a person's own messages.
+    /// Returns a person, not their Page, for a person's own messages.
     private func natural(_ number: Int) -> JSONValue {
         let person = community.person(number) ?? .anonymous
         return ["id": .string(String(person.id)), "name": .string(person.displayName)]
@@ -94,7 +95,7 @@ struct FacebookView {
         ])
     }
 
-    /// Only what was asked for, as since v2.4; `id` always.
+    /// Returns only the requested fields and `id`, as since v2.4.
     func chosen(_ value: JSONValue) -> JSONValue {
         guard let fields = request["fields"], case .object(let all) = value else { return value }
         var names: Set<String> = ["id"]
@@ -143,7 +144,7 @@ struct FacebookView {
         ]
     }
 
-    /// As of 2015: a thread whose messages are its comments.
+    /// Returns a thread in the format of v2.3, in which the messages are comments.
     func thread(_ messageThread: MessageThread) -> JSONValue {
         let comments = messageThread.messages.suffix(25).map { comment($0) }
         return [

@@ -3,12 +3,12 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Media on their way to being posted.
+/// A media container: media that Instagram has fetched or is fetching, before it is published.
 struct InstagramContainer: OwnedItem {
     let owner: Int
     let draft: Community.Draft
     let at: Date
-    /// As in `status_code`.
+    /// The value of `status_code`.
     var status = "IN_PROGRESS"
     var attachment: Attachment?
 }
@@ -84,7 +84,7 @@ extension Instagram {
 
     // MARK: Posting
 
-    /// `POST /{user}/media`: Meta fetches the file from where it is said to be.
+    /// Handles `POST /{user}/media`, and fetches the file from the given address, as Meta does.
     func makeContainer(_ request: NetworkRequest, _ view: InstagramView) throws -> ResponseAction {
         guard let url = request["image_url"] ?? request["video_url"], url.hasPrefix("http") else {
             throw Meta.error(100, "(#100) The parameter image_url is required", subcode: 2_207_052)
@@ -179,12 +179,12 @@ extension Instagram {
                 )
             }
             let view = InstagramView(community: community, request: request, viewer: person)
-            // Tokens of v1 had no end.
+            // Tokens of v1 did not expire.
             guard !code.scopes.contains("basic") else {
                 return .jsonValue(["access_token": .string(token(of: person, for: nil)), "user": view.v1User(person)])
             }
             return .jsonValue(
-                given(person, for: 3_600).with([
+                issuedToken(person, for: 3_600).with([
                     "user_id": .string(InstagramView.id(of: person)), "permissions": ["instagram_business_basic"],
                     "user": view.v1User(person),
                 ])
@@ -205,15 +205,15 @@ extension Instagram {
         guard let token = request["access_token"] ?? request.bearer, let found = try? caller(token: token) else {
             throw Meta.expired
         }
-        return given(found.person, for: 5_184_000)
+        return issuedToken(found.person, for: 5_184_000)
     }
 
-    private func given(_ person: Person, for lifetime: TimeInterval) -> JSONValue {
+    private func issuedToken(_ person: Person, for lifetime: TimeInterval) -> JSONValue {
         let token = token(of: person, for: lifetime)
         return ["access_token": .string(token), "token_type": "bearer", "expires_in": .int(Int(lifetime))]
     }
 
-    /// A new token that is good for so many seconds; for ever without a lifetime.
+    /// Creates a token that is valid for `lifetime` seconds, or without limit when `lifetime` is nil.
     private func token(of person: Person, for lifetime: TimeInterval?) -> String {
         let token = newToken(person)
         let expiry = lifetime.map { clock.now + $0 }

@@ -4,7 +4,8 @@ import NIOHTTP1
 import Synchronization
 import Wire
 
-/// Instagram: v1 with its signatures as until 2020, and today's API for professional accounts, with containers.
+/// Instagram: v1 with signed requests (until 2020), and the current API for professional accounts, with media
+/// containers.
 struct Instagram: FakeNetwork {
     let service = SandboxService.instagram
     let community: Community
@@ -40,7 +41,7 @@ struct Instagram: FakeNetwork {
 
     var deliveries: WebhookSender? { hooks.deliveries }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     func caller(of request: NetworkRequest) throws -> Caller? {
         let path = request.path.joined(separator: "/")
@@ -58,7 +59,7 @@ struct Instagram: FakeNetwork {
         }
     }
 
-    /// `sig`, where it is given: over the path and the parameters in their order.
+    /// Checks `sig` when the request has it: a signature over the path and the sorted parameters.
     private func checkSignature(_ request: NetworkRequest) throws {
         guard let signature = request["sig"] else { return }
         let fields = (request.query + request.form).filter { $0.name != "sig" }.sorted { $0.name < $1.name }
@@ -69,7 +70,7 @@ struct Instagram: FakeNetwork {
         }
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         caller.map { _ in RateBudget(name: "hour", limit: request.path.first == "v1" ? 5_000 : 4_800, window: 3_600) }
@@ -95,7 +96,6 @@ struct Instagram: FakeNetwork {
         }
     }
 
-    /// A refusal of v1's.
     static func v1(_ status: Int, _ type: String, _ text: String) -> NetworkErrorResponse {
         let meta: JSONValue = ["error_type": .string(type), "code": .int(status), "error_message": .string(text)]
         return NetworkErrorResponse(.jsonValue(["meta": meta], HTTPResponseStatus(statusCode: status)), type)

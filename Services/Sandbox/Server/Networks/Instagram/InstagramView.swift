@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Instagram shows of people and media: as v1 had it, and as it is today.
+/// The JSON of people, media and messages, in the formats of v1 and of the current API.
 struct InstagramView {
     let community: Community
     let request: NetworkRequest
@@ -9,7 +9,7 @@ struct InstagramView {
 
     static func id(of person: Person) -> String { String(17_841_405_822_000_000 + person.id) }
 
-    /// The id of a private message: the API and webhooks (`mid`) name it alike.
+    /// Returns the id of a private message, which is the same in the API and in webhooks (`mid`).
     static func id(of message: Message) -> String { "aWdf\(message.id)" }
 
     func person(_ id: String) -> Person? {
@@ -17,7 +17,7 @@ struct InstagramView {
         return community.people.first { Self.id(of: $0) == id || String($0.id) == id }
     }
 
-    /// `471425689728724453_404174490`, or its first half.
+    /// Returns the number of a media id, such as `471425689728724453_404174490` or only its first half.
     func mediaID(_ id: String) -> Int64? { Int64(id.prefix { $0 != "_" }) }
 
     private func url(_ post: Post) -> String { "\(request.origin)/sandbox/media/\(post.media.first?.id ?? 500_001)" }
@@ -64,7 +64,7 @@ struct InstagramView {
         ])
     }
 
-    // MARK: Today
+    // MARK: Current API
 
     func media(_ post: Post) -> JSONValue {
         let author = community.person(post.author) ?? .anonymous

@@ -3,7 +3,7 @@ import Locks
 import NIOHTTP1
 import Wire
 
-/// Apps that have registered themselves with an instance.
+/// The apps that registered themselves with the instance.
 final class MastodonApps: Sendable {
     struct App: Sendable {
         let name: String
@@ -12,15 +12,15 @@ final class MastodonApps: Sendable {
         let secret: String
     }
 
-    private let known = Lock<[String: App]>([:])
+    private let apps = Lock<[String: App]>([:])
 
     subscript(id: String) -> App? {
-        known.withLock { $0[id] }
+        apps.withLock { $0[id] }
     }
 
     func add(_ app: App) -> String {
         let id = Base64URL.random(bytes: 32)
-        known.withLock { $0[id] = app }
+        apps.withLock { $0[id] = app }
         return id
     }
 }
@@ -94,7 +94,7 @@ extension Mastodon {
         case "client_credentials":
             return issueToken(nil, app: id, scopes: app.scopes)
         case "password":
-            // Instances no longer take it, but old clients still ask for it.
+            // Current instances reject this grant, which old clients still send.
             return Self.oauthError("unsupported_grant_type", .badRequest)
         default: return Self.oauthError("unsupported_grant_type", .badRequest)
         }
@@ -124,8 +124,8 @@ extension Mastodon {
 }
 
 extension MastodonApps.App {
-    /// Whether it may ask for these: each as registered, or a part of one that is.
-    fileprivate func covers(_ asked: Set<String>) -> Bool {
-        asked.allSatisfy { scope in scopes.contains(scope) || scopes.contains(String(scope.prefix { $0 != ":" })) }
+    /// Returns whether the app registered each scope, or a scope that includes it, such as `read` for `read:accounts`.
+    fileprivate func covers(_ requested: Set<String>) -> Bool {
+        requested.allSatisfy { scope in scopes.contains(scope) || scopes.contains(String(scope.prefix { $0 != ":" })) }
     }
 }

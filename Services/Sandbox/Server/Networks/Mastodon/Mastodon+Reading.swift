@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Timelines, conversations, notifications and accounts, each a page with `Link` to the next and the previous.
+/// Timelines, conversations, notifications and accounts. Each page has `Link` fields to the next and the previous page.
 extension Mastodon {
     func reading(_ request: NetworkRequest, _ path: [String], by caller: Caller) -> WebResponse? {
         let view = MastodonView(community: community, base: request.base, viewer: caller.person)
@@ -32,7 +32,6 @@ extension Mastodon {
         }
     }
 
-    /// The part of a list that `max_id`, `since_id`, `min_id` and `limit` ask for.
     private func range(_ request: NetworkRequest, standard: Int, most: Int) -> PostRange {
         var range = PostRange(
             below: request.whole("max_id"),
@@ -73,7 +72,7 @@ extension Mastodon {
     }
 
     private func conversations(_ request: NetworkRequest, _ view: MastodonView) -> WebResponse {
-        // Paged by the ids of their last statuses.
+        // Conversations are paged by the ids of their last statuses.
         let messageThreads = community.messageThreads(of: view.viewer.number)
         let range = range(request, standard: 20, most: 40)
         let found = Self.part(of: messageThreads, range) { $0.messages.last?.id ?? 0 }
@@ -84,7 +83,7 @@ extension Mastodon {
         return page(found.map(view.conversation), request, next: ids.last, previous: ids.first)
     }
 
-    /// A part of a list that is sorted newest first.
+    /// Returns a part of a list that is sorted newest first.
     static func part<Item>(of all: [Item], _ range: PostRange, _ id: (Item) -> Int64) -> [Item] {
         let within = all.filter { item in
             range.below.map { id(item) < $0 } ?? true && range.above.map { id(item) > $0 } ?? true

@@ -4,18 +4,18 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// What was posted under which `Idempotency-Key`: an hour long.
+/// The posts of the last hour by their `Idempotency-Key`.
 final class MastodonIdempotencyKeys: Sendable {
-    private let known = Lock<[String: (post: Int64, at: Date)]>([:])
+    private let posts = Lock<[String: (post: Int64, at: Date)]>([:])
 
     func post(_ key: String, at time: Date) -> Int64? {
-        known.withLock { known in known[key].flatMap { time.timeIntervalSince($0.at) < 3_600 ? $0.post : nil } }
+        posts.withLock { posts in posts[key].flatMap { time.timeIntervalSince($0.at) < 3_600 ? $0.post : nil } }
     }
 
     func save(_ key: String, _ post: Int64, at time: Date) {
-        known.withLock { known in
-            if known.count > 100_000 { known = [:] }
-            known[key] = (post, time)
+        posts.withLock { posts in
+            if posts.count > 100_000 { posts = [:] }
+            posts[key] = (post, time)
         }
     }
 }
@@ -49,7 +49,7 @@ extension Mastodon {
         }
     }
 
-    /// A post, or a message that the viewer may see.
+    /// Returns a post, or a message that the viewer may see.
     private func shown(_ id: Int64, _ view: MastodonView) -> JSONValue? {
         if let post = community.post(id) { return view.status(post) }
         guard let (messageThread, message) = message(id, of: view.viewer.number) else { return nil }
@@ -90,7 +90,7 @@ extension Mastodon {
     private func write(_ request: NetworkRequest, _ view: MastodonView) -> WebResponse {
         let author = view.viewer.number
         let key = request.headers.first(name: "idempotency-key").map { "\(author) \($0)" }
-        if let known = key.flatMap({ keys.post($0, at: clock.now) }), let shown = shown(known, view) {
+        if let earlier = key.flatMap({ keys.post($0, at: clock.now) }), let shown = shown(earlier, view) {
             return .jsonValue(shown)
         }
         let text = request["status"] ?? ""
@@ -151,7 +151,8 @@ extension Mastodon {
 
     // MARK: Media
 
-    /// A video takes a second, as on a real instance.
+    /// Returns whether an upload is processed, which takes a second for a video, because it takes time on a real
+    /// instance too.
     private func isReady(_ upload: MediaStore.Upload) -> Bool {
         upload.attachment.kind == .photo || clock.now.timeIntervalSince(upload.at) >= 1
     }

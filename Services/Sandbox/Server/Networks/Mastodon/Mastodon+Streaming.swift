@@ -3,7 +3,7 @@ import Locks
 import NIOHTTP1
 import Wire
 
-/// What happens, told at once: as server-sent events, or over a WebSocket with several streams.
+/// Streaming of events: as server-sent events, or over a WebSocket with several streams.
 extension Mastodon {
     private struct StreamEvent {
         let streams: Set<String>
@@ -60,7 +60,7 @@ extension Mastodon {
         )
     }
 
-    /// What the viewer is told of an event, and in which streams.
+    /// Returns the stream events that the viewer receives for a network event, each with its streams.
     private func streamEvents(_ event: CommunityEvent, _ view: MastodonView) -> [StreamEvent] {
         let viewer = view.community.person(view.viewer.number) ?? view.viewer
         let isOfHome = { (author: Int) in author == viewer.number || viewer.follows.contains(author) }
@@ -85,23 +85,22 @@ extension Mastodon {
     }
 }
 
-/// The streams that a socket's client has subscribed to.
 private final class MastodonStreams: Sendable {
-    private static let known: Set<String> = ["user", "user:notification", "direct", "public"]
+    private static let supported: Set<String> = ["user", "user:notification", "direct", "public"]
 
     private let names: Lock<Set<String>>
 
     init(_ first: String?) {
-        names = Lock(first.map { Self.known.contains($0) ? [$0] : [] } ?? [])
+        names = Lock(first.map { Self.supported.contains($0) ? [$0] : [] } ?? [])
     }
 
     var all: Set<String> { names.withLock { $0 } }
 
-    /// Does as the client says; answers what is wrong with it.
+    /// Executes a client's command, or returns an error message when the command is invalid.
     func handleCommand(_ text: String) -> String? {
-        // Silence: what is no JSON is told so as anything else that makes no sense.
+        // The guard reports text that is not JSON like any other invalid command.
         let command = try? JSONParser.parse(text.utf8)
-        guard let type = command?["type"]?.text, let stream = command?["stream"]?.text, Self.known.contains(stream)
+        guard let type = command?["type"]?.text, let stream = command?["stream"]?.text, Self.supported.contains(stream)
         else {
             return #"{"error":"Unknown stream type","status":400}"#
         }
@@ -113,9 +112,8 @@ private final class MastodonStreams: Sendable {
 }
 
 extension JSONValue {
-    /// Its compact JSON as text.
     var line: String {
-        // A value made of text and numbers cannot fail to encode.
+        // Encoding a value of strings and numbers cannot fail.
         (try? compact()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 }

@@ -3,7 +3,9 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// A Mastodon instance as 4.7 has it: apps that register themselves, ids that are times, `Link` to further pages.
+/// A Mastodon instance of version 4.7.
+///
+/// Apps register themselves, ids are times, and `Link` fields name further pages.
 struct Mastodon: FakeNetwork {
     let service = SandboxService.mastodon
     let community: Community
@@ -30,7 +32,7 @@ struct Mastodon: FakeNetwork {
         return NetworkAccount(name: person.name, id: String(person.id), accessToken: token)
     }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     private static let open: Set<String> = [
         "api/v1/apps", "api/v1/instance", "api/v2/instance", "oauth/authorize", "oauth/token", "oauth/revoke",
@@ -40,7 +42,7 @@ struct Mastodon: FakeNetwork {
     func caller(of request: NetworkRequest) throws -> Caller? {
         let path = request.path.joined(separator: "/")
         guard !Self.open.contains(path) else { return nil }
-        // Browsers cannot give a WebSocket a header: its query, or its subprotocol, has the token.
+        // Browsers cannot set headers of a WebSocket request, so the query or the subprotocol carries the token.
         let streaming = path.hasPrefix("api/v1/streaming")
         let protocolToken = request.headers.first(name: "sec-websocket-protocol")
         let inQuery = streaming ? request["access_token"] ?? protocolToken : nil
@@ -63,7 +65,7 @@ struct Mastodon: FakeNetwork {
         }
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         let path = request.path.joined(separator: "/")

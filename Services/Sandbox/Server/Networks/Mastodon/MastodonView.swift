@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Mastodon shows of people and posts, to one of them.
+/// The JSON of people, posts and conversations as Mastodon shows them to one viewer.
 struct MastodonView {
     let community: Community
     let base: String
@@ -111,7 +111,7 @@ struct MastodonView {
         return shown.with(["status": status(post)])
     }
 
-    // MARK: Direct messages, which are statuses
+    // MARK: Direct messages (statuses with the visibility `direct`)
 
     func conversation(_ messageThread: MessageThread) -> JSONValue {
         [

@@ -3,7 +3,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// What Facebook and Instagram have in common: errors, usage in percent, proofs, cursors.
+/// The common parts of Facebook and Instagram: errors, usage in percent, `appsecret_proof` and cursors.
 enum Meta {
     static func error(
         _ code: Int,
@@ -55,14 +55,14 @@ enum Meta {
         }
     }
 
-    /// Usage in percent of what there is.
+    /// Returns the header field with the usage in percent of the limit.
     static func fields(of limitStatus: RateLimitStatus) -> HTTPHeaders {
         let percent = limitStatus.limit == 0 ? 100 : min(100, limitStatus.used * 100 / limitStatus.limit)
         let usage: JSONValue = ["call_count": .int(percent), "total_time": .int(percent / 2), "total_cputime": 1]
         return ["x-app-usage": usage.line]
     }
 
-    /// The token of a request, whose proof is checked where there is one.
+    /// Returns the token of a request, and checks its `appsecret_proof` when there is one.
     static func token(of request: NetworkRequest, secret: String) throws -> String {
         guard let token = request["access_token"] ?? request.bearer else {
             throw error(104, "An access token is required to request this resource.", .badRequest)
@@ -80,12 +80,11 @@ enum Meta {
             .map { String(format: "%02x", $0) }.joined()
     }
 
-    /// As in `2021-07-04T19:50:58+0000`.
+    /// Returns a time in the format of `2021-07-04T19:50:58+0000`.
     static func time(_ date: Date) -> String {
         String(Timestamp.string(from: date).dropLast(5)) + "+0000"
     }
 
-    /// A page of a list by cursors; `path` is where the list is.
     static func page<Item>(
         _ request: NetworkRequest,
         _ all: [Item],

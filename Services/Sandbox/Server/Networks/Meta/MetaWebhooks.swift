@@ -4,13 +4,15 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Where Meta's events are sent: to the one address of an app that has echoed its challenge, about those pages and accounts
-/// that have let the app be told.
+/// The webhook subscriptions of Meta.
+///
+/// An app has one address per object, which must echo a challenge. It receives events of the Pages and accounts that
+/// have subscribed the app.
 final class MetaWebhooks: Sendable {
     private struct State {
-        /// By object, where its events go, and which of them.
+        /// The address and the fields of each object.
         var hooks: [String: (url: String, fields: Set<String>)] = [:]
-        /// By page or account, what the app is told of it.
+        /// The fields that each Page or account sends to the app.
         var subscribed: [String: Set<String>] = [:]
     }
 
@@ -25,7 +27,7 @@ final class MetaWebhooks: Sendable {
         deliveries = WebhookSender(calls)
     }
 
-    /// Takes `POST /{app}/subscriptions`.
+    /// Handles `POST /{app}/subscriptions`.
     func subscribe(_ request: NetworkRequest) -> ResponseAction {
         guard let object = request["object"], let url = request["callback_url"], let token = request["verify_token"]
         else { return .response(Meta.error(100, "(#100) The parameter callback_url is required").response) }
@@ -45,7 +47,7 @@ final class MetaWebhooks: Sendable {
         }
     }
 
-    /// `/{page}/subscribed_apps`: which of its events a page, or an account, has the app told.
+    /// Handles `/{page}/subscribed_apps`, which sets the fields that a Page or account sends to the app.
     func apps(_ request: NetworkRequest, of id: String, app: String) throws -> WebResponse {
         switch request.method {
         case .POST:
@@ -64,7 +66,9 @@ final class MetaWebhooks: Sendable {
         return .jsonValue(["success": true])
     }
 
-    /// Sends what is new in a field of somebody's, signed over its bytes.
+    /// Sends a change of a Page's or account's field.
+    ///
+    /// The signature covers the body's bytes.
     func send(_ object: String, _ field: String, of id: String, _ entry: [String: JSONValue]) {
         let url = state.withLock { state -> String? in
             guard let hook = state.hooks[object], hook.fields.contains(field),

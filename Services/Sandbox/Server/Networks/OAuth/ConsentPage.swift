@@ -1,16 +1,17 @@
 import Foundation
 
-/// Where a network asks somebody whether an app may: a page with a button for each of its people.
+/// The page on which a person allows an app access, with a button for each person.
 ///
-/// `&as=ana` in its address answers at once, for who has no browser.
+/// `&as=ana` in the address chooses a person without a browser.
 struct ConsentPage {
     let network: String
     let app: String
     let people: [Person]
-    /// Everything that was asked with, to be sent again with the answer.
+    /// The parameters of the authorization request, which the form sends again with the decision.
     let fields: [(name: String, value: String)]
 
-    /// Whom the app may speak for; nil where it is yet to be asked.
+    /// Returns the decision: nil when there is none yet, otherwise the person who allows access, or a nested nil for
+    /// denial.
     static func decision(_ request: NetworkRequest, among community: Community) -> Person?? {
         guard let name = request["as"] else { return nil }
         return .some(community.person(named: name))
@@ -44,14 +45,13 @@ struct ConsentPage {
             .replacing("\"", with: "&quot;")
     }
 
-    /// An address with these fields added to its query.
     static func url(_ base: String, _ fields: [(name: String, value: String?)]) -> String {
         let query = fields.compactMap { field in field.value.map { "\(field.name)=\(PercentCoding.encode($0))" } }
         return base + (base.contains("?") ? "&" : "?") + query.joined(separator: "&")
     }
 }
 
-/// Percent coding as RFC 3986 has it: all but letters, digits and `-._~`.
+/// Percent-encoding of RFC 3986, which leaves only letters, digits and `-._~`.
 enum PercentCoding {
     static func encode(_ text: String) -> String {
         var encoded = ""

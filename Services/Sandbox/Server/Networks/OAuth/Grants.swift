@@ -3,19 +3,18 @@ import Foundation
 import Locks
 import Wire
 
-/// What a network has let apps do in its people's names: codes, tokens and their ends.
+/// The authorization codes and tokens of one network.
 final class Grants: Sendable {
     struct Grant: Sendable {
-        /// The person's number; nil for an app that speaks for itself.
+        /// The person's number; nil for an app's own token.
         let person: Int?
         let app: String
         var scopes: Set<String>
         var expiry: Date?
-        /// By which it is renewed.
         var refresh: String?
-        /// The second half of an OAuth 1 token.
+        /// The secret of an OAuth 1 token.
         var secret: String?
-        /// What kind it is, where a network has several.
+        /// The kind of token, for a network with several kinds.
         var kind = ""
     }
 
@@ -26,7 +25,7 @@ final class Grants: Sendable {
         let scopes: Set<String>
         let challenge: String?
         let expiry: Date
-        /// What the ID token is to bear, where there is to be one.
+        /// The nonce for the ID token.
         var nonce: String?
     }
 
@@ -65,14 +64,14 @@ final class Grants: Sendable {
         }
     }
 
-    /// What a refresh token is good for; with `once`, no second time.
+    /// Returns the grant of a refresh token, which becomes invalid with `once`.
     func renewal(_ refresh: String, once: Bool) -> Grant? {
         state.withLock { state in
             once ? state.refresh.removeValue(forKey: refresh) : state.refresh[refresh]
         }
     }
 
-    /// Ends a token, or what it is renewed by; answers whether there was one.
+    /// Revokes an access token or refresh token together with its counterpart, and returns whether it existed.
     @discardableResult
     func revoke(_ token: String) -> Bool {
         state.withLock { state in
@@ -86,7 +85,6 @@ final class Grants: Sendable {
         }
     }
 
-    /// Lets a token expire at once.
     func expire(_ token: String) {
         let time = clock.now
         state.withLock { $0.tokens[token]?.expiry = time }
@@ -100,9 +98,9 @@ final class Grants: Sendable {
         return text
     }
 
-    /// Takes a code, which is good once, for the same app and the same way back, and by who has the verifier.
+    /// Redeems a code, which is valid once, for the same app, redirect address and PKCE verifier.
     ///
-    /// With `keepsMismatched` one that is another app's stays good for that.
+    /// With `keepsMismatched`, a code of another app remains valid for that app.
     func redeem(
         _ text: String,
         app: String,

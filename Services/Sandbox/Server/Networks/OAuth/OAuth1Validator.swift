@@ -4,20 +4,19 @@ import Locks
 import NIOHTTP1
 import Wire
 
-/// Judges requests that are signed by OAuth 1.0a with HMAC-SHA1 (RFC 5849), and remembers what they must not say twice.
+/// Validates requests with an OAuth 1.0a signature by HMAC-SHA1 (RFC 5849), and stores the nonces of accepted requests.
 final class OAuth1Validator: Sendable {
     enum Violation: Error {
-        /// There is no signature, or one of another kind.
+        /// The request has no signature, or one of another method.
         case unsigned
         case timestamp
         case consumer
         case token
         case signature
-        /// The nonce was used before.
         case replayed
     }
 
-    /// A request for somebody's leave, until they give it.
+    /// A request token, before and after the person approves it.
     struct RequestToken: Sendable {
         let secret: String
         let callback: String
@@ -65,7 +64,6 @@ final class OAuth1Validator: Sendable {
         state.withLock { $0.requestTokens[token] }.flatMap { $0.expiry > clock.now ? $0 : nil }
     }
 
-    /// Gives leave; answers the verifier to come back with.
     func approve(_ token: String, _ person: Person) -> String? {
         let verifier = Base64URL.random(bytes: 20)
         return state.withLock { state in
@@ -76,7 +74,7 @@ final class OAuth1Validator: Sendable {
         }
     }
 
-    /// Takes a request whose leave was given, once.
+    /// Redeems an approved request token, once, and returns the person's number.
     func redeem(_ token: String, verifier: String) -> Int? {
         state.withLock { state in
             guard let requestToken = state.requestTokens[token], requestToken.verifier == verifier,
@@ -95,7 +93,6 @@ final class OAuth1Validator: Sendable {
         request.headers.first(name: "authorization")?.prefix(6).lowercased() == "oauth "
     }
 
-    /// Who has signed a request, if it is signed well.
     func validate(_ request: NetworkRequest) throws(Violation) -> SignedRequest {
         guard Self.isSigned(request), let header = request.headers.first(name: "authorization") else { throw .unsigned }
         var fields: [String: String] = [:]
@@ -136,7 +133,7 @@ final class OAuth1Validator: Sendable {
         guard isNew else { throw .replayed }
     }
 
-    /// What a signature is of (RFC 5849, section 3.4.1).
+    /// Returns the signature base string (RFC 5849, section 3.4.1).
     private func base(of request: NetworkRequest, _ fields: [String: String]) -> String {
         let isForm =
             request.headers.first(name: "content-type")?.lowercased()

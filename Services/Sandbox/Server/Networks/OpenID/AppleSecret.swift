@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Wire
 
-/// By what Apple knows apps: a token that the developer has signed (Apple, "Creating a client secret").
+/// Apple's client secret: a token signed by the developer (Apple, "Creating a client secret").
 enum AppleSecret {
     private struct Claims: Decodable {
         var iss: String
@@ -13,13 +13,13 @@ enum AppleSecret {
         var exp: Int
     }
 
-    /// Half a year, as Apple has it: 15,777,000 seconds.
+    /// Apple's limit of six months: 15,777,000 seconds.
     private static let maximumLifetime = 15_777_000
 
     static func isValid(_ text: String, of client: String, _ accounts: DeveloperAccounts, at now: Date) -> Bool {
         guard let jws = CompactJWS(text, maximumLength: 4_096), jws.algorithm == "ES256",
             let account = jws.keyID.flatMap({ accounts.account(keyID: $0) }),
-            // Silence: what cannot be read is no good.
+            // The guard treats an unreadable secret as invalid.
             let claims = try? JSONDecoder().decode(Claims.self, from: jws.payload),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: jws.signature)
         else { return false }

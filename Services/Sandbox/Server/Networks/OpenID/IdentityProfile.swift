@@ -1,10 +1,10 @@
 package import Wire
 
-/// What a provider of identities says of somebody besides the name.
+/// The profile of a person at an identity provider, without the name.
 package struct IdentityProfile: Codable, Sendable {
     package var email: String?
     package var emailVerified: Bool
-    /// Whose organisation's account it is, in Google's word `hd`.
+    /// The domain of the organization that manages the account (Google's claim `hd`).
     package var hostedDomain: String?
 
     package init(email: String?, emailVerified: Bool = true, hostedDomain: String? = nil) {
@@ -14,14 +14,14 @@ package struct IdentityProfile: Codable, Sendable {
     }
 }
 
-/// What an app asks for that gets an ID token by the provider's own library, without a page.
+/// A request for an ID token as the provider's own library issues it to an app, without a consent page.
 package struct IDTokenDraft: Codable, Sendable {
     package var person: String
-    /// What the token bears; apps give the SHA-256 of what they keep.
+    /// The token's nonce, which apps set to the SHA-256 of the value that they keep.
     package var nonce: String?
-    /// Which app it is made out to; the sandbox's own unless told.
+    /// The app that the token is for; the sandbox's own app when nil.
     package var audience: String?
-    /// Claims that are put over its own, null to leave one out: what a test wants to see refused.
+    /// Claims that replace the token's own, for tests of invalid tokens; null removes a claim.
     package var claims: [String: JSONValue]?
 
     package init(

@@ -3,7 +3,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// `/sandbox/identities/{google|apple}…`: what Google and Apple say of people, and what their libraries give apps.
+/// `/sandbox/identities/{google|apple}…`: routes that control the profiles and tokens of Google and Apple.
 extension Networks {
     private struct RedirectURIs: Decodable {
         let redirectUris: [String]
@@ -11,7 +11,7 @@ extension Networks {
 
     private struct IssuedToken: Encodable {
         let idToken: String
-        /// Apple gives apps one too.
+        /// The authorization code that Apple's library returns with the token.
         var code: String?
     }
 
@@ -19,13 +19,13 @@ extension Networks {
         let revoked: [String]
     }
 
-    /// What an application must be told to have its people sign in here.
+    /// The settings with which an application lets users sign in with this provider.
     private struct ProviderDescription: Encodable {
         let provider: String
         let issuer: String
         let clientId: String
         var clientSecret: String?
-        /// Apple's way: the developer's key, PEM, and its names.
+        /// The developer's key in PEM, which Apple requires with the key id and the team id.
         var key: String?
         var keyId: String?
         var teamId: String?
@@ -55,9 +55,9 @@ extension Networks {
             return WebResponse(.noContent)
         case (.POST, "tokens", 3):
             let draft = try request.decode(IDTokenDraft.self)
-            var given = IssuedToken(idToken: try issuer.idToken(draft, at: request.origin))
-            if issuer.isApple { given.code = issuer.appCode(of: issuer.community.findOrCreate(draft.person)) }
-            return try .json(given, status: .created)
+            var issued = IssuedToken(idToken: try issuer.idToken(draft, at: request.origin))
+            if issuer.isApple { issued.code = issuer.appCode(of: issuer.community.findOrCreate(draft.person)) }
+            return try .json(issued, status: .created)
         case (.POST, "keys", 3):
             try issuer.rotateKey()
             return WebResponse(.noContent)
@@ -89,28 +89,25 @@ extension Networks {
 // MARK: For tests in the same process
 
 extension Sandbox {
-    /// An ID token as Google's or Apple's library gives one to an app.
+    /// Returns an ID token as Google's or Apple's library issues it to an app.
     package func idToken(_ draft: IDTokenDraft, by service: SandboxService) throws -> String? {
         try networks.issuer(service.rawValue)?.idToken(draft, at: url)
     }
 
-    /// The code that Apple's library gives an app besides.
+    /// Returns the authorization code that Apple's library issues with the ID token.
     package func appCode(of person: String, by service: SandboxService) -> String? {
         networks.issuer(service.rawValue).map { $0.appCode(of: $0.community.findOrCreate(person)) }
     }
 
-    /// What Google or Apple say of somebody from now on.
     package func set(_ profile: IdentityProfile, of person: String, at service: SandboxService) {
         guard let issuer = networks.issuer(service.rawValue) else { return }
         issuer.set(profile, of: issuer.community.findOrCreate(person))
     }
 
-    /// Has another key sign, and forgets the one before.
     package func rotateKey(of service: SandboxService) throws {
         try networks.issuer(service.rawValue)?.rotateKey()
     }
 
-    /// The tokens that Google or Apple were told to forget.
     package func revocations(at service: SandboxService) -> [String] {
         networks.issuer(service.rawValue)?.revocations ?? []
     }

@@ -2,20 +2,22 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// The page that asks people, and codes for tokens (OpenID Connect Core, section 3.1).
+/// The consent page, and the exchange of codes for tokens (OpenID Connect Core, section 3.1).
 extension OpenIDIssuer {
-    /// Why nobody is asked; told to who sits before the page, and not to the application.
+    /// Returns the error of an invalid authorization request.
+    ///
+    /// The page shows the error, and the application does not receive it.
     private func violation(of request: NetworkRequest) -> String? {
         guard request["client_id"] == clientID else { return "Error 401: invalid_client" }
         guard let redirect = request["redirect_uri"], isRegistered(redirect) else {
             return "Error 400: redirect_uri_mismatch"
         }
         let scopes = Set((request["scope"] ?? "").split(separator: " ").map(String.init))
-        let known: Set = isApple ? ["openid", "email", "name"] : ["openid", "email", "profile"]
-        guard request["response_type"] == "code", scopes.contains("openid"), known.isSuperset(of: scopes) else {
+        let supported: Set = isApple ? ["openid", "email", "name"] : ["openid", "email", "profile"]
+        guard request["response_type"] == "code", scopes.contains("openid"), supported.isSuperset(of: scopes) else {
             return "Error 400: invalid_request"
         }
-        // Apple tells addresses and names by a form alone.
+        // Apple returns email addresses and names only by `form_post`.
         if isApple, scopes != ["openid"], request["response_mode"] != "form_post" { return "invalid_request" }
         guard request["code_challenge"] == nil || request["code_challenge_method"] == "S256" else {
             return "Error 400: invalid_request"
@@ -46,7 +48,7 @@ extension OpenIDIssuer {
             app: clientID,
             redirect: request["redirect_uri"] ?? "",
             scopes: Set((request["scope"] ?? "").split(separator: " ").map(String.init)),
-            // Apple knows nothing of PKCE.
+            // Apple does not support PKCE.
             challenge: isApple ? nil : request["code_challenge"],
             expiry: clock.now + 300
         )
@@ -103,7 +105,6 @@ extension OpenIDIssuer {
         }
     }
 
-    /// A code that the provider's library gives an app, which is sent nowhere.
     func appCode(of person: Person) -> String {
         grants.code(
             Grants.Code(
@@ -150,7 +151,7 @@ extension OpenIDIssuer {
     func revoke(_ request: NetworkRequest) -> WebResponse {
         if isApple, !isKnownClient(request) { return .jsonValue(["error": "invalid_client"], .badRequest) }
         guard let token = request["token"], grants.revoke(token) else {
-            // Apple does not say whether there was one.
+            // Apple does not disclose whether the token existed.
             return isApple ? .jsonValue([:]) : .jsonValue(["error": "invalid_token"], .badRequest)
         }
         revoked(token)

@@ -3,7 +3,6 @@ import CryptoExtras
 import Foundation
 import Wire
 
-/// ID tokens, and the keys by which they are verified.
 extension OpenIDIssuer {
     func keyDocument() throws -> JSONValue {
         let signing = try signingKey()
@@ -28,7 +27,7 @@ extension OpenIDIssuer {
         ]
         if let email = profile.email {
             claims["email"] = .string(email)
-            // Apple writes flags as text.
+            // Apple encodes booleans as strings.
             claims["email_verified"] =
                 isApple ? .string(String(profile.emailVerified)) : .bool(profile.emailVerified)
         }
@@ -50,7 +49,6 @@ extension OpenIDIssuer {
         return "\(input).\(Base64URL.encode(signature.rawRepresentation))"
     }
 
-    /// As the provider's own library gives one to an app.
     func idToken(_ draft: IDTokenDraft, at origin: String) throws -> String {
         let person = community.findOrCreate(draft.person)
         var claims = claims(of: person, for: draft.audience ?? clientID, at: origin)

@@ -5,11 +5,11 @@ import Locks
 import NIOHTTP1
 import Wire
 
-/// A provider of OpenID Connect: Google's accounts, or Apple's, which differ in who may ask how.
+/// An OpenID Connect provider that behaves as Google or as Apple, whose rules for clients and requests differ.
 final class OpenIDIssuer: FakeNetwork {
     enum Kind: Sendable {
         case google
-        /// The developer's accounts sign what Apple knows apps by.
+        /// Apple, with the developer accounts whose keys sign client secrets.
         case apple(DeveloperAccounts)
     }
 
@@ -21,12 +21,11 @@ final class OpenIDIssuer: FakeNetwork {
 
     private struct State {
         var profiles: [Int: IdentityProfile] = [:]
-        /// Where people may be sent back to; anywhere until something is registered.
+        /// The registered redirect addresses; while there are none, every address is valid.
         var redirects: Set<String> = []
         var key: SigningKey?
-        /// What was asked to be forgotten.
         var revoked: [String] = []
-        /// Apps that Apple has told a name already.
+        /// The people whose name Apple has already disclosed to the app.
         var named: Set<Int> = []
     }
 
@@ -60,7 +59,7 @@ final class OpenIDIssuer: FakeNetwork {
         return NetworkAccount(name: person.name, id: subject(of: person), accessToken: token)
     }
 
-    /// Google's are numbers; Apple's are of three parts.
+    /// Returns the subject id of a person, which is a number at Google and has three parts at Apple.
     func subject(of person: Person) -> String {
         isApple ? "000123.\(person.stableKey).0831" : "1080\(person.id)0018273645"
     }
@@ -70,7 +69,6 @@ final class OpenIDIssuer: FakeNetwork {
         return own ?? IdentityProfile(email: "\(person.name)@\(isApple ? "icloud.com" : "gmail.com")")
     }
 
-    /// What the provider says of somebody from now on.
     func set(_ profile: IdentityProfile, of person: Person) { state.withLock { $0.profiles[person.number] = profile } }
 
     func register(_ redirects: Set<String>) { state.withLock { $0.redirects = redirects } }
@@ -84,19 +82,20 @@ final class OpenIDIssuer: FakeNetwork {
 
     var revocations: [String] { state.withLock { $0.revoked } }
 
-    /// Whether somebody's name was told before: Apple does it once.
+    /// Records that the app receives a person's name, or returns false when it already did, because Apple discloses it
+    /// once.
     func isFirstNameDisclosure(of person: Int) -> Bool { state.withLock { $0.named.insert(person).inserted } }
 
     // MARK: Keys
 
-    /// What signs at first: made when it is needed, and for all, since it takes a while.
+    /// The first signing key, which all providers share and the first use creates, because creating an RSA key is slow.
     private static let firstKey = Result { try makeKey() }
 
     func signingKey() throws -> SigningKey {
         try state.withLock { try $0.key ?? Self.firstKey.get() }
     }
 
-    /// Another key signs from now on, and the one before is forgotten.
+    /// Replaces the signing key, and removes the previous key from the key document.
     func rotateKey() throws {
         let made = try Self.makeKey()
         state.withLock { $0.key = made }
@@ -106,7 +105,7 @@ final class OpenIDIssuer: FakeNetwork {
         SigningKey(id: Base64URL.random(bytes: 15), key: try _RSA.Signing.PrivateKey(keySize: .bits2048))
     }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     func caller(of request: NetworkRequest) throws -> Caller? {
         guard request.path == ["userinfo"] else { return nil }

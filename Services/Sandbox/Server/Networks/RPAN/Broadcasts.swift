@@ -2,9 +2,8 @@ package import Foundation
 import Locks
 import Wire
 
-/// Somebody's live video.
 package struct SandboxBroadcast: Codable, Sendable {
-    /// As `t3_hz499b`.
+    /// The post's full name, such as `t3_hz499b`.
     package var id: String
     package var broadcaster: String?
     package var community: String
@@ -12,21 +11,19 @@ package struct SandboxBroadcast: Codable, Sendable {
     package var startedAt: Date
     package var endedAt: Date?
     package var watchers: Int
-    /// Whether Reddit says yet when it began.
+    /// Whether Reddit already reports the start time.
     package var isPublished = true
 }
 
-/// What is live, and how often it was asked for.
+/// The live broadcasts, and the number of times that clients polled the list.
 package final class Broadcasts: Sendable {
-    /// What a test wants to have on the air.
     struct Draft: Decodable {
         var broadcaster: String?
         var community: String?
         var title: String?
         var watchers: Int?
-        /// Left out of the answer as `stream.publish_at` at first is.
+        /// Leaves `stream.publish_at` empty, as at the start of a real broadcast.
         var unpublished: Bool?
-        /// The author's account is gone.
         var deleted: Bool?
     }
 
@@ -58,21 +55,20 @@ package final class Broadcasts: Sendable {
                 }
             }
         }
-        // Whoever knows a stream by its id takes none of these for one of before the last start.
+        // Ids depend on the start time, so that clients do not mistake a new broadcast for one from before a restart.
         state.withLock { $0.last += Int(clock.now.timeIntervalSince1970) }
     }
 
-    /// Those that are live.
+    /// The live broadcasts, the most watched first.
     package var live: [SandboxBroadcast] {
         state.withLock { state in
             state.all.filter { $0.endedAt == nil }.sorted { ($0.watchers, $0.id) > ($1.watchers, $1.id) }
         }
     }
 
-    /// How often the list was asked for.
     package var polls: Int { state.withLock { $0.polls } }
 
-    /// Goes live; without a broadcaster the author's account is gone.
+    /// Starts a broadcast; a nil broadcaster means that the author's account is deleted.
     @discardableResult
     package func begin(
         _ broadcaster: String?,
@@ -105,13 +101,12 @@ package final class Broadcasts: Sendable {
         }
     }
 
-    /// Ends one; answers whether there is one.
     @discardableResult
     package func end(_ id: String) -> Bool {
         change(id) { [now = clock.now] in $0.endedAt = now }
     }
 
-    /// Says when it began.
+    /// Publishes the start time of a broadcast, and returns whether the broadcast exists.
     @discardableResult
     package func publish(_ id: String) -> Bool { change(id) { $0.isPublished = true } }
 

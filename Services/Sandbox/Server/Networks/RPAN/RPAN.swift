@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// `strapi.reddit.com`: the list of live broadcasts, for anybody; what is wrong is said in the body.
+/// `strapi.reddit.com`: the public list of live broadcasts, with errors in the body.
 struct RPAN: FakeNetwork {
     let service = SandboxService.rpan
     let community: Community
@@ -27,7 +27,7 @@ struct RPAN: FakeNetwork {
         NetworkAccount(name: person.name, id: String(person.id), accessToken: fixedToken(person))
     }
 
-    /// Anybody may ask, with a token or without.
+    /// Returns nil, because requests need no authentication.
     func caller(of request: NetworkRequest) throws -> Caller? { nil }
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
@@ -68,7 +68,9 @@ struct RPAN: FakeNetwork {
         .jsonValue(["status": "success", "status_message": "", "next_cursor": "", "data": data])
     }
 
-    /// snake_case outside, camelCase inside of `post`, as it is.
+    /// Returns a list item.
+    ///
+    /// As in the original, field names are snake_case outside of `post` and camelCase inside.
     private func item(_ broadcast: SandboxBroadcast, rank: Int, of total: Int, _ request: NetworkRequest) -> JSONValue {
         let passed = (broadcast.endedAt ?? clock.now).timeIntervalSince(broadcast.startedAt)
         let link = "https://www.reddit.com/rpan/r/\(broadcast.community)/\(broadcast.id.dropFirst(3))"

@@ -2,7 +2,6 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Somebody's leave, and the tokens that follow from it.
 extension Reddit {
     func authorize(_ request: NetworkRequest) -> WebResponse {
         guard request["client_id"] == clientID else {

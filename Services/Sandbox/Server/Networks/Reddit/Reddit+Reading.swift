@@ -2,7 +2,6 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Listings, the inbox and what somebody subscribes to.
 extension Reddit {
     func read(_ path: [String], _ request: NetworkRequest, by caller: Caller) -> WebResponse? {
         let view = RedditView(community: community, request: request, viewer: caller.person)
@@ -50,7 +49,7 @@ extension Reddit {
         let (found, more) = read(range)
         let posts = found.filter { $0.parent == nil }
         if request.returnsEmptyPage {
-            // A deleted post may be where the next page begins.
+            // A page may begin after a deleted post.
             let next = after ?? posts.first.map { $0.id + 1 }
             return .jsonValue(RedditView.listing([], after: next.map { "t3_\(RedditView.base36($0))" }))
         }
@@ -59,7 +58,7 @@ extension Reddit {
         return .jsonValue(RedditView.listing(posts.map(view.link), after: edge, before: start))
     }
 
-    /// A page of things whose full names are its edges.
+    /// Returns a page of things, with their full names as cursors.
     private func list(_ all: [JSONValue], _ request: NetworkRequest) -> WebResponse {
         let name = { (thing: JSONValue) in thing["data"]?["name"]?.text }
         let limit = request.limit(standard: 25, most: 100)
@@ -95,7 +94,6 @@ extension Reddit {
         return list(all.sorted { time($0) > time($1) }, request)
     }
 
-    /// Everybody whom they follow, between subreddits.
     private func subscriptions(_ request: NetworkRequest, _ view: RedditView) -> WebResponse {
         let person = community.person(view.viewer.number) ?? view.viewer
         let people = person.follows.sorted().compactMap { community.person($0) }.map(view.profile)

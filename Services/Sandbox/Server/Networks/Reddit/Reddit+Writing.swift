@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Posting, answering, voting: forms, whose flaws come with status 200.
+/// Posting, replying and voting by forms. Form errors have the status 200.
 extension Reddit {
     func write(_ path: String, _ request: NetworkRequest, by caller: Caller) throws -> WebResponse? {
         let view = RedditView(community: community, request: request, viewer: caller.person)
@@ -83,7 +83,6 @@ extension Reddit {
         return .jsonValue(["json": ["errors": [], "data": data]])
     }
 
-    /// Answers a post, a comment or a message.
     private func comment(_ request: NetworkRequest, _ view: RedditView) -> WebResponse {
         guard let thing = request["thing_id"], let id = RedditView.id(thing) else {
             return formErrors([("BAD_THING", "that thing is not there", "thing_id")])
@@ -125,7 +124,7 @@ extension Reddit {
 
     // MARK: Media
 
-    /// Where to put a file, and with which fields; S3 in the real one.
+    /// Returns the address and the form fields for an upload, which Reddit sends to S3.
     private func lease(_ request: NetworkRequest, by caller: Caller) -> WebResponse {
         guard let type = request["mimetype"], request["filepath"] != nil else {
             return .jsonValue(["message": "Bad Request", "error": 400], .badRequest)
@@ -158,7 +157,7 @@ extension Reddit {
         )
     }
 
-    /// Says over a WebSocket, once, that a picture's post is there.
+    /// Sends one message over a WebSocket when the post of an image exists.
     func submitted(_ request: NetworkRequest) -> ResponseAction {
         guard let post = request.path.last.flatMap({ RedditView.id($0) }).flatMap({ community.post($0) }) else {
             return .response(errorResponse(.notFound, of: request))

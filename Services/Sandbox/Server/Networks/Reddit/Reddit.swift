@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Reddit: things with full names, listings, a budget over ten minutes, and forms whose flaws are answered with 200.
+/// Reddit: things with full names, listings, a rate limit per ten minutes, and form errors with the status 200.
 struct Reddit: FakeNetwork {
     let service = SandboxService.reddit
     let community: Community
@@ -17,7 +17,7 @@ struct Reddit: FakeNetwork {
         media = parts.media
         community = parts.community(offset: 101, ids: .serial(from: 2_300_000_000, step: 7), rooms: Self.rooms)
         grants = Grants(clock: parts.clock)
-        // Those who broadcast are followed by some.
+        // Some people follow the broadcasters.
         let broadcasters = ["pianist", "painter", "gardener"].map { community.findOrCreate($0, follows: []).number }
         for (number, person) in community.people.enumerated() {
             if number < 4 { community.follow(person.follows.union(broadcasters.prefix(number + 1)), by: number) }
@@ -41,7 +41,7 @@ struct Reddit: FakeNetwork {
         )
     }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     private static let open: Set<String> = [
         "api/v1/authorize", "api/v1/access_token", "api/v1/revoke_token", "upload",
@@ -69,7 +69,7 @@ struct Reddit: FakeNetwork {
         return caller
     }
 
-    /// Clients without a name of their own get next to nothing.
+    /// Checks the user agent, because Reddit limits default user agents to almost no requests.
     private func checkAgent(_ request: NetworkRequest) throws {
         let agent = request.headers.first(name: "user-agent") ?? ""
         guard
@@ -97,7 +97,7 @@ struct Reddit: FakeNetwork {
         }
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         caller.map { _ in RateBudget(name: "all", limit: 1_000, window: 600) }
@@ -113,7 +113,7 @@ struct Reddit: FakeNetwork {
     func errorResponse(_ failure: NetworkFailure, of request: NetworkRequest) -> WebResponse {
         switch failure {
         case .limited(let time):
-            // A page, whatever was asked for.
+            // Reddit responds with an HTML page even to API requests.
             var response = WebResponse.html(
                 "<!doctype html><html><head><title>Too Many Requests</title></head><body><h1>whoa there, pardner!</h1>"
                     + "</body></html>",

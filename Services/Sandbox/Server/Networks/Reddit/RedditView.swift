@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Reddit shows of people, posts and messages, to one of them.
+/// The JSON of people, posts and messages as Reddit shows them to one viewer.
 struct RedditView {
     let community: Community
     let request: NetworkRequest
@@ -89,7 +89,7 @@ struct RedditView {
         return ["kind": "t1", "data": data]
     }
 
-    // MARK: The inbox
+    // MARK: Inbox
 
     func message(_ message: Message, in messageThread: MessageThread, replies: JSONValue = "") -> JSONValue {
         let first =
@@ -114,14 +114,14 @@ struct RedditView {
         return ["kind": "t4", "data": data]
     }
 
-    /// A talk as a message with all others as its replies.
+    /// Returns a thread as its first message, with all later messages as replies.
     func thread(_ messageThread: MessageThread) -> JSONValue {
         guard let first = messageThread.messages.first else { return .null }
         let rest = messageThread.messages.dropFirst().map { message($0, in: messageThread) }
         return message(first, in: messageThread, replies: rest.isEmpty ? "" : Self.listing(rest, after: nil))
     }
 
-    /// What somebody is told: that they were answered or named; votes make no noise on Reddit.
+    /// Returns a reply or mention for the inbox; Reddit does not notify about votes.
     func notice(_ notice: Notice) -> JSONValue? {
         guard notice.kind == .reply || notice.kind == .mention, let post = notice.post.flatMap({ community.post($0) })
         else { return nil }
@@ -152,7 +152,7 @@ struct RedditView {
         return shown.with(["inbox_count": .int(unread), "has_mail": .bool(unread > 0), "over_18": false])
     }
 
-    /// Somebody's own subreddit, which is what following them is.
+    /// Returns the profile subreddit of a person, which others subscribe to in order to follow the person.
     func profile(_ person: Person) -> JSONValue {
         let data: JSONValue = [
             "display_name": .string("u_\(person.name)"), "display_name_prefixed": .string("u/\(person.name)"),

@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// What belongs to a blog: its posts, what it is told, and writing.
+/// The routes of a blog: its posts, its notifications and writing; and OAuth.
 extension Tumblr {
     func ofBlog(_ request: NetworkRequest, _ path: [String], _ view: TumblrView) throws -> WebResponse? {
         guard let name = path.first, let blog = blog(name), path.count > 1 else { return nil }
@@ -32,7 +32,7 @@ extension Tumblr {
         }
     }
 
-    /// A blog by its name, its host or its uuid.
+    /// Returns the blog with this name, host name or UUID.
     private func blog(_ name: String) -> Person? {
         if name.hasPrefix("t:") { return community.people.first { "t:\($0.stableKey)" == name } }
         return community.person(named: String(name.prefix { $0 != "." }))
@@ -151,8 +151,8 @@ extension Tumblr {
         case "oauth/authorize": return approve(request)
         case "oauth/access_token":
             let signed = try verifiedRequest(request)
-            guard let asked = signed.token, let verifier = signed.verifier ?? request["oauth_verifier"],
-                let person = oauth1.redeem(asked, verifier: verifier).flatMap(community.person)
+            guard let requestToken = signed.token, let verifier = signed.verifier ?? request["oauth_verifier"],
+                let person = oauth1.redeem(requestToken, verifier: verifier).flatMap(community.person)
             else { return .text("oauth_verifier does not match", status: .unauthorized) }
             let token = newToken(person)
             var grant = Grants.Grant(person: person.number, app: clientID, scopes: ["basic", "write"])
@@ -186,7 +186,7 @@ extension Tumblr {
 
     private func approve(_ request: NetworkRequest) -> WebResponse {
         guard let token = request["oauth_token"], let requestToken = oauth1.requestToken(token) else {
-            return .html("<p>No such request</p>", status: .badRequest)
+            return .html("<p>oauth_token is unknown or has expired</p>", status: .badRequest)
         }
         guard let response = ConsentPage.decision(request, among: community) else {
             let page = ConsentPage(network: "Tumblr", app: clientID, people: community.people, fields: request.query)
@@ -220,7 +220,7 @@ extension Tumblr {
         guard let person else { return .jsonValue(["error": "invalid_grant"], .badRequest) }
         let token = newToken(person)
         let refresh = scopes.contains("offline_access") ? "\(token)-refresh" : nil
-        let given = grant(token, to: person, scopes: scopes, lifetime: 2_520, refresh: refresh, now: clock.now)
-        return .jsonValue(given.with(["id_token": false]))
+        let issued = grant(token, to: person, scopes: scopes, lifetime: 2_520, refresh: refresh, now: clock.now)
+        return .jsonValue(issued.with(["id_token": false]))
     }
 }

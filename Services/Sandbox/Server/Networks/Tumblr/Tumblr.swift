@@ -2,7 +2,8 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Tumblr's API v2: OAuth 1.0a or 2, an envelope around everything, a dashboard by offset, notifications by time.
+/// Tumblr's API v2: OAuth 1.0a or 2, an envelope around each response, a dashboard paged by offset, and notifications
+/// paged by time.
 struct Tumblr: FakeNetwork {
     let service = SandboxService.tumblr
     let community: Community
@@ -41,7 +42,7 @@ struct Tumblr: FakeNetwork {
         )
     }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     func caller(of request: NetworkRequest) throws -> Caller? {
         let path = request.path.joined(separator: "/")
@@ -58,10 +59,10 @@ struct Tumblr: FakeNetwork {
         }
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
-        // By the app's key, whoever asks.
+        // Tumblr limits the app, not the caller.
         caller.map { _ in RateBudget(name: "hour", limit: 1_000, window: 3_600) }
     }
 

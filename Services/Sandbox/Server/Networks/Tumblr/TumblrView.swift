@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Tumblr shows of blogs and posts, to one of its people.
+/// The JSON of blogs, posts and notifications as Tumblr shows them to one viewer.
 struct TumblrView {
     let community: Community
     let origin: String
@@ -36,7 +36,7 @@ struct TumblrView {
         ]
     }
 
-    /// In the Neue Post Format.
+    /// Returns a post in the Neue Post Format (NPF).
     func post(_ post: Post) -> JSONValue {
         let original = post.original.flatMap { community.post($0) }
         var trail: [JSONValue] = []
@@ -84,7 +84,6 @@ struct TumblrView {
         return blocks
     }
 
-    /// As before that format.
     func legacy(_ own: Post) -> JSONValue {
         let post = own.original.flatMap { community.post($0) } ?? own
         let text = "<p>\(ConsentPage.escaped(post.text))</p>"

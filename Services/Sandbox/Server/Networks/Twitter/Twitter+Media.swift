@@ -3,20 +3,20 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Media that come in pieces, and when the whole of one was there.
+/// A media upload in segments.
 struct TwitterUpload: OwnedItem {
     let owner: Int
     let type: String
     let size: Int
     var pieces: [Int: ByteBuffer] = [:]
-    /// Once it is whole: under which id it is kept, and since when.
+    /// The id and the time under which the complete file is stored; nil until then.
     var saved: (id: Int64, at: Date)?
 }
 
 extension Twitter {
     private static let types = ["image/jpeg", "image/png", "image/gif", "image/webp", "video/mp4", "video/quicktime"]
 
-    /// What a file is, by its first bytes, where the form does not say.
+    /// Returns the media type of a file, from its first bytes when the form does not name a supported type.
     private static func type(of file: NetworkRequest.File) -> String {
         if types.contains(file.type) { return file.type }
         let bytes = Array(file.bytes.readableBytesView.prefix(12))
@@ -26,7 +26,7 @@ extension Twitter {
         return file.type
     }
 
-    /// `media/upload` of 1.1: a form at once, or INIT, APPEND, FINALIZE and STATUS.
+    /// Handles `media/upload` of 1.1: a single form, or the commands INIT, APPEND, FINALIZE and STATUS.
     func upload(_ request: NetworkRequest, by caller: Caller) throws -> WebResponse {
         let owner = caller.person.number
         switch request["command"] {
@@ -103,7 +103,7 @@ extension Twitter {
         return (id, uploads.find(id, of: owner) ?? upload)
     }
 
-    /// A video is worked on for a second.
+    /// Returns whether an upload is complete and processed, which takes one second for a video.
     private func isReady(_ upload: TwitterUpload) -> Bool {
         guard let saved = upload.saved else { return false }
         return upload.type.hasPrefix("image/") || clock.now.timeIntervalSince(saved.at) >= 1
@@ -131,7 +131,7 @@ extension Twitter {
         ]
     }
 
-    /// The attachments that a post names, however they came.
+    /// Returns the attachments that a post names, from single or segmented uploads.
     func attachments(_ ids: [Int64], of owner: Int) throws -> [Attachment] {
         try ids.map { id in
             if let whole = media.upload(id, of: owner) { return whole.attachment }
@@ -144,7 +144,7 @@ extension Twitter {
 
     // MARK: v2
 
-    /// Takes `2/media/upload…`.
+    /// Handles `2/media/upload…`.
     func uploadV2(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebResponse? {
         let owner = caller.person.number
         switch (request.method, path.count > 2 ? path.last ?? "" : "") {

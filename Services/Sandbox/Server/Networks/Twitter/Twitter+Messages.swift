@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Direct messages of version 2: events, of all talks or of one.
+/// Direct messages of v2: the events of all conversations or of one.
 extension Twitter {
     private func messageThread(_ path: [String], _ caller: Caller) throws -> MessageThread? {
         let messageThreads = community.messageThreads(of: caller.person.number)

@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// The three legs of OAuth 1.0a, and OAuth 2 with PKCE.
+/// Three-legged OAuth 1.0a, and OAuth 2 with PKCE.
 extension Twitter {
     func authorization(_ request: NetworkRequest, _ path: [String]) throws -> WebResponse? {
         switch path.joined(separator: "/") {
@@ -47,7 +47,7 @@ extension Twitter {
 
     private func approve(_ request: NetworkRequest) -> WebResponse {
         guard let token = request["oauth_token"], let requestToken = oauth1.requestToken(token) else {
-            return .html("<p>There is no request token for this page.</p>", status: .unauthorized)
+            return .html("<p>oauth_token is unknown or has expired.</p>", status: .unauthorized)
         }
         guard let response = ConsentPage.decision(request, among: community) else {
             let page = ConsentPage(network: "Twitter", app: clientID, people: community.people, fields: request.query)
@@ -63,8 +63,8 @@ extension Twitter {
 
     private func finish(_ request: NetworkRequest) throws -> WebResponse {
         let signed = try verifiedRequest(request)
-        guard let asked = signed.token, let verifier = signed.verifier ?? request["oauth_verifier"],
-            let person = oauth1.redeem(asked, verifier: verifier).flatMap(community.person)
+        guard let requestToken = signed.token, let verifier = signed.verifier ?? request["oauth_verifier"],
+            let person = oauth1.redeem(requestToken, verifier: verifier).flatMap(community.person)
         else { throw Self.apiError(89, "Invalid or expired token.", .unauthorized) }
         let token = "\(person.id)-\(newToken(person))"
         let secret = Base64URL.random(bytes: 30)

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Version 1.1: paged by `max_id`, which is inclusive, and `since_id`, which is not.
+/// API 1.1: pages by `max_id`, which is inclusive, and `since_id`, which is exclusive.
 extension Twitter {
     func v1(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebResponse? {
         let view = TwitterView(community: community, origin: request.origin, viewer: caller.person)
@@ -68,7 +68,6 @@ extension Twitter {
         }
     }
 
-    /// Somebody by `user_id` or `screen_name`.
     private func named(_ request: NetworkRequest) throws -> Person? {
         if let name = request["screen_name"] { return community.person(named: name) }
         return request.whole("user_id").flatMap { community.person(id: $0) }
@@ -138,7 +137,7 @@ extension Twitter {
         return .jsonValue(view.tweet(post, isExtended: request["tweet_mode"] == "extended"))
     }
 
-    /// The rules of every tweet, of either version.
+    /// Checks the rules of tweets that both API versions share.
     func check(_ text: String, _ attachments: [Attachment], by author: Person) throws {
         guard Self.weight(text) <= 280 else { throw Self.apiError(186, "Tweet needs to be a bit shorter.", .forbidden) }
         let videos = attachments.count { $0.kind == .video }
@@ -154,7 +153,9 @@ extension Twitter {
         }
     }
 
-    /// Characters beyond Latin and punctuation count twice, and an address counts 23.
+    /// Returns the weighted length of a tweet.
+    ///
+    /// Characters beyond Latin and punctuation count twice, and a URL counts 23.
     static func weight(_ text: String) -> Int {
         let plain = text.replacing(/https?:\/\/\S+/, with: String(repeating: "x", count: 23))
         return plain.unicodeScalars.reduce(0) { sum, scalar in
@@ -178,7 +179,6 @@ extension Twitter {
 
     // MARK: Messages
 
-    /// All of somebody's, newest first.
     func all(_ person: Person) -> [(MessageThread, Message)] {
         community.messageThreads(of: person.number).flatMap { messageThread in
             messageThread.messages.map { (messageThread, $0) }

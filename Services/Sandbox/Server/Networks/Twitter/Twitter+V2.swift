@@ -2,15 +2,15 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Version 2: paged by tokens, with what posts name beside them.
+/// API v2: pages by tokens, with referenced objects in `includes`.
 extension Twitter {
     func v2(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> WebResponse? {
         let view = TwitterView(community: community, origin: request.origin, viewer: caller.person)
         switch (request.method, path.first ?? "", path.count) {
         case (.GET, "users", 2) where path[1] == "me":
             try requireScope("users.read", caller)
-            let isAsked = request["user.fields"]?.contains("confirmed_email") ?? false
-            let email = isAsked && caller.scopes.contains("users.email")
+            let wantsEmail = request["user.fields"]?.contains("confirmed_email") ?? false
+            let email = wantsEmail && caller.scopes.contains("users.email")
             let address: JSONValue = .string("\(caller.person.name)@example.org")
             return .jsonValue(["data": view.userV2(caller.person).with(email ? ["confirmed_email": address] : [:])])
         case (_, "users", 3...): return try ofUser(request, path, view, caller)
@@ -20,8 +20,8 @@ extension Twitter {
             return page([post], next: nil, request, view, isSingle: true)
         case (.DELETE, "tweets", 2):
             try requireScope("tweet.write", caller)
-            let isGone = Int64(path[1]).flatMap { community.delete($0, by: caller.person.number) } != nil
-            guard isGone else { throw notFound(path[1]) }
+            let isDeleted = Int64(path[1]).flatMap { community.delete($0, by: caller.person.number) } != nil
+            guard isDeleted else { throw notFound(path[1]) }
             return .jsonValue(["data": ["deleted": true]])
         case (.GET, "dm_events", _), (.GET, "dm_conversations", _): return try messagesV2(request, path, view, caller)
         case (.POST, "dm_conversations", _): return try sendV2(request, path, view, caller)
@@ -33,7 +33,9 @@ extension Twitter {
         }
     }
 
-    /// OAuth 1.0a has no scopes; those of OAuth 2 are what somebody agreed to.
+    /// Checks that the token has a scope.
+    ///
+    /// OAuth 1.0a tokens have all scopes; OAuth 2 tokens have those that the person granted.
     func requireScope(_ scope: String, _ caller: Caller) throws {
         guard caller.scopes.contains(scope) else {
             throw Self.problem(
@@ -107,7 +109,6 @@ extension Twitter {
         return limit
     }
 
-    /// A token: where the page before ended.
     static func pageToken(_ id: Int64) -> String {
         "7140w" + StableText.hex(of: "page \(id)").prefix(4) + String(id, radix: 32)
     }
@@ -153,7 +154,7 @@ extension Twitter {
             guard case .object(let fields) = view.tweetV2(post) else { return .null }
             return .object(fields.filter { standard.contains($0.key) || wanted.contains($0.key) })
         }
-        // Without anything to show there is no data at all.
+        // An empty page has no `data` field.
         var response: JSONValue = shown.isEmpty ? [:] : ["data": isSingle ? shown[0] : .array(shown)]
         let expansions = Set(request.all("expansions").flatMap { $0.split(separator: ",").map(String.init) })
         if let includes = view.includes(posts, expansions) { response = response.with(["includes": includes]) }

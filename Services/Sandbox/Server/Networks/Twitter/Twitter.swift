@@ -2,7 +2,7 @@ import Foundation
 import NIOHTTP1
 import Wire
 
-/// Twitter: 1.1 as of 2015 to 2019 with OAuth 1.0a, and X's v2 with OAuth 2 or 1.0a, over the same people and posts.
+/// Twitter: API 1.1 (2015 to 2019) with OAuth 1.0a, and v2 of X with OAuth 2 or 1.0a, over the same people and posts.
 struct Twitter: FakeNetwork {
     let service = SandboxService.twitter
     let community: Community
@@ -53,7 +53,7 @@ struct Twitter: FakeNetwork {
 
     var deliveries: WebhookSender? { hooks.deliveries }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     func caller(of request: NetworkRequest) throws -> Caller? {
         let path = request.path.joined(separator: "/")
@@ -96,7 +96,7 @@ struct Twitter: FakeNetwork {
         }
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         guard caller != nil else { return nil }
@@ -155,7 +155,7 @@ struct Twitter: FakeNetwork {
                 ? Self.problem(401, "Unauthorized").response
                 : Self.apiError(89, "Invalid or expired token.", .unauthorized).response
         case .other(let status, let reason):
-            // A number is one of Twitter's own codes.
+            // A numeric reason is one of Twitter's own codes.
             return isV2
                 ? Self.problem(status, reason).response
                 : Self.apiError(Int(reason) ?? 131, reason, HTTPResponseStatus(statusCode: status)).response
@@ -166,13 +166,11 @@ struct Twitter: FakeNetwork {
         }
     }
 
-    /// A refusal of 1.1's.
     static func apiError(_ code: Int, _ message: String, _ status: HTTPResponseStatus) -> NetworkErrorResponse {
         let error: JSONValue = ["code": .int(code), "message": .string(message)]
         return NetworkErrorResponse(.jsonValue(["errors": [error]], status), String(code))
     }
 
-    /// A refusal of v2's.
     static func problem(
         _ status: Int,
         _ title: String,

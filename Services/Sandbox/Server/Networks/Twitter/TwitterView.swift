@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Twitter shows of people, tweets and messages: as 1.1 has it, and as v2 has it.
+/// The JSON of people, tweets and messages in the formats of API 1.1 and v2.
 struct TwitterView {
     let community: Community
     let origin: String
@@ -21,7 +21,7 @@ struct TwitterView {
 
     private func user(_ number: Int) -> JSONValue { user(community.person(number) ?? .anonymous) }
 
-    /// As in `Sat Jul 13 02:27:22 +0000 2019`.
+    /// Returns a time in the format of `Sat Jul 13 02:27:22 +0000 2019`.
     static func time(_ date: Date) -> String {
         let style = Date.VerbatimFormatStyle(
             format: """
@@ -124,7 +124,7 @@ struct TwitterView {
         return post.media.isEmpty ? entities : entities.with(["media": media(post, shown)])
     }
 
-    /// A message as of 2018: an event.
+    /// Returns a message as an event, the format since 2018.
     func event(_ message: Message, in messageThread: MessageThread) -> JSONValue {
         let other = messageThread.members.first { $0 != message.sender } ?? message.sender
         let id = { (number: Int) in JSONValue.string(String(community.person(number)?.id ?? 0)) }
@@ -142,7 +142,7 @@ struct TwitterView {
         ]
     }
 
-    /// A message as of 2015.
+    /// Returns a message in the format of 2015.
     func message(_ message: Message, in messageThread: MessageThread) -> JSONValue {
         let other = messageThread.members.first { $0 != message.sender } ?? message.sender
         let (sender, recipient) = (
@@ -190,7 +190,7 @@ struct TwitterView {
 
     static func key(_ attachment: Attachment) -> String { "\(attachment.kind == .photo ? 3 : 13)_\(attachment.id)" }
 
-    /// What tweets name, as far as it was asked to be there too.
+    /// Returns the objects that posts reference, limited to the requested expansions.
     func includes(_ posts: [Post], _ expansions: Set<String>) -> JSONValue? {
         let referenced = posts.flatMap { [$0.original, $0.parent] }.compactMap(\.self).compactMap { community.post($0) }
         var includes: [String: JSONValue] = [:]

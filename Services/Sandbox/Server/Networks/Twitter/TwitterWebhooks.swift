@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import Wire
 
-/// Account Activity: where events are sent once an address has answered its challenge, and for whom.
+/// Account Activity: the webhooks that passed their challenge, and the people whose events are sent.
 final class TwitterWebhooks: Sendable {
     struct Webhook: Sendable {
         let id: String
@@ -16,7 +16,7 @@ final class TwitterWebhooks: Sendable {
 
     private struct State {
         var hooks: [Webhook] = []
-        /// By person, those whose events are sent.
+        /// The numbers of the people whose events are sent.
         var subscribed: Set<Int> = []
         var last = 1_234_567_889
     }
@@ -54,7 +54,7 @@ final class TwitterWebhooks: Sendable {
         }
     }
 
-    /// Challenges an address, and keeps it if it answers well.
+    /// Challenges an address, and adds a webhook when the address responds correctly.
     func add(_ url: String) async -> Webhook? {
         guard await passesChallenge(url) else { return nil }
         return state.withLock { state in
@@ -65,14 +65,14 @@ final class TwitterWebhooks: Sendable {
         }
     }
 
-    /// The challenge (CRC): the answer is signed with the app's secret.
+    /// Sends the challenge (CRC), and returns whether the response has a signature with the app's secret.
     func passesChallenge(_ url: String) async -> Bool {
         let token = Base64URL.random(bytes: 24)
         guard let response = await calls.get(ConsentPage.url(url, [("crc_token", token)])), response.status == 200
         else {
             return false
         }
-        // Silence: what is no JSON is no answer to the challenge.
+        // A response that is not JSON fails the challenge.
         let json = try? JSONParser.parse(response.body.utf8)
         return json?["response_token"]?.text == signature(Data(token.utf8))
     }
@@ -153,7 +153,7 @@ final class TwitterWebhooks: Sendable {
 }
 
 extension Twitter {
-    /// `webhooks` of the app, and `subscriptions` of people.
+    /// Handles `webhooks` of the app and `subscriptions` of people.
     func webhooks(_ request: NetworkRequest, _ path: [String], by caller: Caller) throws -> ResponseAction {
         let isV2 = request.path.first == "2"
         let view: @Sendable (TwitterWebhooks.Webhook) -> JSONValue = { hook in
@@ -168,7 +168,7 @@ extension Twitter {
                     ? Self.problem(403, "Forbidden")
                     : Self.apiError(99, "Unable to verify your credentials.", .forbidden)
             }
-            // Of 2 by the webhook's number; of 1.1 by the name of an environment, which has one webhook.
+            // API v2 names the webhook by its id, and 1.1 by an environment, which has one webhook.
             guard !isV2 || hooks.hooks.contains(where: { path.contains($0.id) }) else {
                 return .response(errorResponse(.notFound, of: request))
             }

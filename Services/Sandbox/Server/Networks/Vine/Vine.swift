@@ -4,7 +4,7 @@ import NIOHTTP1
 import Synchronization
 import Wire
 
-/// Vine as it was: sessions instead of OAuth, an envelope, pages pinned by an anchor, videos alone.
+/// Vine's historical API: sessions instead of OAuth, response envelopes, pages relative to an anchor, and only videos.
 struct Vine: FakeNetwork {
     let service = SandboxService.vine
     let community: Community
@@ -37,20 +37,20 @@ struct Vine: FakeNetwork {
         )
     }
 
-    // MARK: Who asks
+    // MARK: Authentication
 
     func caller(of request: NetworkRequest) throws -> Caller? {
         if request.path == ["users", "authenticate"], request.method == .POST { return nil }
         guard let key = request.headers.first(name: "vine-session-id"), let caller = try? caller(token: key) else {
-            // Silence: whatever is wrong with the key, nobody is signed in.
+            // Vine reports every invalid key with the same error.
             throw Self.apiError(.unauthorized, 103, "Authenticate first")
         }
         return caller
     }
 
-    // MARK: Limits and refusals
+    // MARK: Rate limits and errors
 
-    /// Unpublished; clients have met 420.
+    /// Returns an assumed limit, because Vine did not publish its limits; clients observed the status 420.
     func budget(for request: NetworkRequest, by caller: Caller?) -> RateBudget? {
         RateBudget(name: "all", limit: 1_000, window: 3_600)
     }
@@ -142,7 +142,9 @@ struct Vine: FakeNetwork {
         }
     }
 
-    /// A page: the anchor, which is the newest at the time of the first, pins what pages are counted from.
+    /// Returns a page.
+    ///
+    /// The anchor is the newest item at the time of the first page, and all pages are counted from it.
     private func list<Item>(
         _ request: NetworkRequest,
         _ all: [Item],
@@ -156,7 +158,7 @@ struct Vine: FakeNetwork {
         let rest = pinned.dropFirst((page - 1) * size)
         let shown = request.returnsEmptyPage ? [] : Array(rest.prefix(size))
         let hasNext = rest.count > size || request.returnsEmptyPage
-        // An empty page does not use up its number.
+        // An empty page does not advance the page number.
         let next = request.returnsEmptyPage ? page : page + 1
         return Self.envelope([
             "count": .int(pinned.count), "records": .list(shown.map(show)), "size": .int(size),

@@ -1,7 +1,7 @@
 import Foundation
 import Wire
 
-/// What Vine shows of people and posts, to one of them.
+/// The JSON of people, posts and conversations as Vine shows them to one viewer.
 struct VineView {
     let community: Community
     let origin: String
@@ -14,7 +14,7 @@ struct VineView {
         return Int64(id).flatMap { id in community.people.first { Self.id(of: $0) == id } }
     }
 
-    /// Microseconds, UTC, and no zone.
+    /// Returns a UTC time with microseconds and without a time zone.
     static func time(_ date: Date) -> String {
         Timestamp.string(from: date).replacing("Z", with: "000")
     }
