@@ -5,7 +5,7 @@ package import Wire
 /// Push also responds with it to each `DeviceRegistered`, with the session of that registration: if the registration was
 /// rejected, without a platform.
 package struct DeviceChanged: EventContent, Hashable {
-    package static let type = "device.changed"
+    package static let type = "device.registration_changed"
 
     package var applicationId: String
     package var userId: String

@@ -162,7 +162,7 @@ struct SuiteSettings: Sendable {
         "device.new_sign_in=push",
         "user.changed=photos+push+conversations", "profile.changed=conversations",
         "user.blocked=photos", "user.unblocked=photos", "broadcast.live=push",
-        "notification.recalled=push", "devices.changed=social", "device.changed=conversations",
+        "notification.recalled=push", "devices.changed=social", "device.registration_changed=conversations",
     ].joined(separator: ",")
 
     /// Returns the public keys by which processes authenticate each other.

@@ -54,7 +54,7 @@ package struct EventSubscribers: Sendable {
     }
 
     private static func isName(_ text: String) -> Bool {
-        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-        return !text.isEmpty && text.utf8.allSatisfy { letters.contains($0) || "._".utf8.contains($0) }
+        let alphabet = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return !text.isEmpty && text.utf8.allSatisfy { alphabet.contains($0) || "._".utf8.contains($0) }
     }
 }

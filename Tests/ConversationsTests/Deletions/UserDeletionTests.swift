@@ -96,7 +96,9 @@ import Wire
             try await eventually {
                 try await pool.first("SELECT FROM unconfirmed_deletions", as: { _ in true }) == nil
             }
-            for table in ["conversations", "members", "users", "devices", "blocks", "directs", "conversation_deletions"] {
+            for table in [
+                "conversations", "members", "users", "devices", "blocks", "directs", "conversation_deletions",
+            ] {
                 let rows = try await pool.one(
                     "SELECT count(*) AS n FROM \(identifier: table) WHERE application_id = 'acme'",
                     as: { try $0.int("n") }

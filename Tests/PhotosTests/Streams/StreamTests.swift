@@ -99,7 +99,8 @@ import Wire
                     stream in
                     while await stream.event()?.json["text"].string != "three" {}
                 }
-                let middle = try #require(try await fixture.rows("SELECT min(change_number)::text AS row FROM changes").first)
+                let minimum = try await fixture.rows("SELECT min(change_number)::text AS row FROM changes")
+                let middle = try #require(minimum.first)
                 _ = try await fixture.service.database.pool.execute(
                     "DELETE FROM changes WHERE change_number <= \(Int64(middle) ?? 0)"
                 )

@@ -11,7 +11,7 @@ import Wire
 @testable import PushServer
 
 @Suite("Published devices") struct DeviceChangedTests {
-    private static let settings = ["EVENT_SUBSCRIBERS": "device.changed=conversations"]
+    private static let settings = ["EVENT_SUBSCRIBERS": "device.registration_changed=conversations"]
 
     private static func withSubscriber(
         settings: [String: String] = [:],
@@ -26,7 +26,7 @@ import Wire
 
     private static func changes(_ count: Int, at recorder: EventRecorder) async throws -> [DeviceChanged] {
         let events = try await recorder.events(count)
-        #expect(events.allSatisfy { $0.type == "device.changed" })
+        #expect(events.allSatisfy { $0.type == "device.registration_changed" })
         return try events.map { try $0.content(as: DeviceChanged.self) }
     }
 

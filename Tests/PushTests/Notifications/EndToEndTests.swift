@@ -125,7 +125,7 @@ import Wire
     @Test("A device that a provider rejects or moves to the other environment is published")
     func publishedFeedback() async throws {
         let conversations = EventRecorder(callee: "conversations")
-        let settings = ["EVENT_SUBSCRIBERS": "device.changed=conversations"]
+        let settings = ["EVENT_SUBSCRIBERS": "device.registration_changed=conversations"]
         try await Self.withDevices(
             settings: settings,
             peers: ["conversations": conversations.client]

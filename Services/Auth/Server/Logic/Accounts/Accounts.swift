@@ -55,7 +55,8 @@ struct Accounts: Sendable {
                 let store = AccountStore(db: db)
                 try await store.insert(registration, id: id, at: now())
                 // An account without a username is published when its address is verified: until then, it cannot sign in.
-                if registration.language != nil || registration.username != nil, let account = try await store.find(id) {
+                let isPublished = registration.language != nil || registration.username != nil
+                if isPublished, let account = try await store.find(id) {
                     try await events.write(UserChanged(account), in: db)
                 }
                 try await verify(email, of: id, from: caller, in: db)

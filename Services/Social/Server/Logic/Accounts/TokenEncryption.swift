@@ -59,7 +59,7 @@ struct TokenEncryption: Sendable {
     func open(_ text: String, field: String) throws -> String {
         guard text.utf8.count <= Self.maximumLength, let message = EncryptedMessage(text, Self.maximumHeader) else {
             // No network's tokens look like a JWE, so a damaged one must not be sent to the network as a token.
-            guard Self.looksEncrypted(text) else { return text }
+            guard Self.hasShapeOfJWE(text) else { return text }
             throw Self.malformed(field, "the encrypted token is not a valid compact JWE, or is too long")
         }
         let header = message.header
@@ -85,7 +85,7 @@ struct TokenEncryption: Sendable {
     }
 
     /// Whether the text has the five parts of a compact JWE (RFC 7516) and begins as a JSON header in Base64 does.
-    private static func looksEncrypted(_ text: String) -> Bool {
+    private static func hasShapeOfJWE(_ text: String) -> Bool {
         text.hasPrefix("eyJ") && text.utf8.count { $0 == UInt8(ascii: ".") } == 4
     }
 
