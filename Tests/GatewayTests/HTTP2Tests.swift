@@ -279,8 +279,8 @@ import Testing
                 try await eventually { fixture.service.requests.count == 1 }
                 async let stopped: Void = fixture.gateway.stop()
                 let firstGoAway = try #require(try await client.frame(of: RawFrame.Kind.goAway))
-                #expect(awaitGoAway.code == 0)
-                #expect(awaitGoAway.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
+                #expect(firstGoAway.code == 0)
+                #expect(firstGoAway.payload.prefix(4) == [0x7F, 0xFF, 0xFF, 0xFF])
                 let last = try #require(try await client.frame(of: RawFrame.Kind.goAway))
                 #expect(last.code == 0)
                 #expect(last.payload.prefix(4) == RawFrame.integer(first)[...])

@@ -41,12 +41,13 @@ package struct OpenAPIDocument {
         }
     }
 
+    /// Returns `docs/openapi.yaml` with the common responses.
     package static func embedded() throws -> OpenAPIDocument {
-        try OpenAPIDocument(gateway_openapi().text)
+        try OpenAPIDocument(CommonResponses.added(to: gateway_openapi().text))
     }
 
     /// Returns whether an operation needs no credential, which it must declare explicitly.
-    private static func isOpen(_ operation: Node) -> Bool {
+    static func isOpen(_ operation: Node) -> Bool {
         guard let security = operation["security"]?.sequence else { return false }
         return security.isEmpty || security.contains { $0.mapping?.isEmpty ?? false }
     }
