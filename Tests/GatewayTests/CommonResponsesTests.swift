@@ -106,7 +106,7 @@ import Yams
         let operations = try Self.responses(served)
         #expect(operations.count >= 190)
         for (name, responses) in operations {
-            let statuses = responses.keys.compactMap { $0.scalar?.string }
+            let statuses = Array(responses.keys.compactMap { $0.scalar?.string })
             #expect(statuses == statuses.sorted(), "\(name)")
             #expect(Set(statuses).isSuperset(of: ["408", "414", "429", "431", "503"]), "\(name)")
         }
