@@ -31,7 +31,8 @@ test: lint build clients ; scripts/test-phases $(TEST)
 
 build: dependencies ; swift build -c $(CONFIGURATION) $(FLAGS_$(CONFIGURATION)) --build-tests --explicit-target-dependency-import-check error
 
-lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && scripts/check-imports && scripts/check-locks && scripts/check-streams && scripts/check-settings && scripts/check-errors
+CHECKS = imports locks streams settings errors prose
+lint: ; $(SWIFT_FORMAT) lint --strict --recursive $(SOURCES) && for check in $(CHECKS); do scripts/check-$$check; done
 
 format: ; $(SWIFT_FORMAT) format --in-place --recursive $(SOURCES)
 

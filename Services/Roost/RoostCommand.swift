@@ -6,6 +6,7 @@ struct RoostCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "roost",
         abstract: "Runs and maintains Roost on this machine.",
+        version: "0.1.0",
         subcommands: [
             UpCommand.self, DoctorCommand.self, MigrateCommand.self, AdminCommand.self, KeysCommand.self,
             PushCommand.self, BackupCommand.self, RestoreCommand.self, DataCommand.self, ChatCommand.self,

@@ -23,7 +23,7 @@ struct RotateKeysCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "What to rotate: nothing (access tokens) or \"services\".")
+    @Argument(help: "The keys to rotate: those of access tokens if omitted, or \"services\".")
     var subject: String?
 
     @Option(help: "The step of a rotation of services: introduce, switch or retire.")
