@@ -123,7 +123,7 @@ import Wire
             #expect(templates.subject(context).contains("Acme"), "\(language)")
             #expect(!templates.text(context).contains("mail."), "\(language)")
             #expect(!templates.text(context).contains("{"), "\(language)")
-            let hasLink = kind == .verify || kind == .recover
+            let hasLink = kind == .verify || kind == .passwordReset
             #expect(templates.text(context).contains("\n\nhttps://x.example/#token=t\n\n") == hasLink, "\(language)")
         }
     }

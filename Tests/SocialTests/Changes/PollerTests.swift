@@ -126,7 +126,7 @@ import Wire
             fixture.clock.advance(by: 60)
             try await eventually { polls() >= 4 }
             // No other polls have run, although thirty lists are due.
-            let counted = try await fixture.rows("SELECT (looks < 1)::text AS row FROM poll_budgets")
+            let counted = try await fixture.rows("SELECT (polls < 1)::text AS row FROM poll_budgets")
 
             #expect(polls() == 4)
             #expect(counted == ["true"])

@@ -58,29 +58,6 @@ extension ProxyHandler {
         dispatch()
     }
 
-    /// Counts the request against `limit`, if there is one; `share` requests count as one.
-    private func count(
-        _ limit: RateLimit?,
-        _ key: @autoclosure () -> UInt64,
-        share: UInt64 = 1
-    ) throws(APIError) {
-        guard let limit else { return }
-        do {
-            request.quota = try limit.admit(key(), share: share, now: request.started.uptimeNanoseconds)
-        } catch {
-            request.quota = error.quota
-            throw error.apiError
-        }
-    }
-
-    private var addressKey: UInt64 {
-        let address = clientAddress
-        if let cached = cachedAddressKey, cached.address == address { return cached.key }
-        let key = ClientKey.address(address)
-        cachedAddressKey = (address, key)
-        return key
-    }
-
     func isTooLarge(_ bytes: Int) -> Bool {
         state.configuration.bodyLimit > 0 && bytes > state.configuration.bodyLimit
     }

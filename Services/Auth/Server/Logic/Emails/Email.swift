@@ -5,7 +5,7 @@ struct Email: Sendable {
         /// Contains a link with which the owner of the address verifies it.
         case verify
         /// Contains a link with which the owner of the account sets a new password.
-        case recover
+        case passwordReset = "password_reset"
         case passwordChanged = "password_changed"
         /// Sent to the former address of the account.
         case emailChanged = "email_changed"

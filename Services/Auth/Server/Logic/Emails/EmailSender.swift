@@ -107,10 +107,10 @@ struct EmailSender: Sendable {
         var owner: Account?
         if let id = try await store.id(named: NameFolding.fold(email.address)) { owner = try await store.find(id) }
         switch email.kind {
-        case .recover:
+        case .passwordReset:
             guard let owner, let id = UUID(uuidString: owner.userId), let address = owner.email else { return nil }
             let link = try await self.link(.reset, in: email, of: id, to: address, at: settings.resetURL)
-            return (address, EmailTemplates.Context(.recover, of: owner, link: link))
+            return (address, EmailTemplates.Context(.passwordReset, of: owner, link: link))
         case .verify:
             if let owner {
                 guard owner.userId != email.account?.wire, let address = owner.email else { return nil }

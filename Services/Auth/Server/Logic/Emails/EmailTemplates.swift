@@ -69,7 +69,7 @@ extension EmailTemplates.Context {
     fileprivate var name: String {
         switch kind {
         case .verify: isTaken ? "taken" : "verify"
-        case .recover: "recover"
+        case .passwordReset: "passwordReset"
         case .passwordChanged: "passwordChanged"
         case .emailChanged: "emailChanged"
         case .secondFactorOn: "secondFactorOn"
@@ -82,5 +82,5 @@ extension EmailTemplates.Context {
     }
 
     /// Whether the email reports a change that an attacker may have made.
-    fileprivate var isAboutChange: Bool { kind != .verify && kind != .recover }
+    fileprivate var isAboutChange: Bool { kind != .verify && kind != .passwordReset }
 }

@@ -69,7 +69,7 @@ struct PasswordChanges: Sendable {
         let address = try EmailAddress(draft.email)
         try emailOutbox.require()
         try await emailOutbox.count(caller, in: database)
-        try await database.transaction { db in try await emailOutbox.write(.recover, to: address, in: db) }
+        try await database.transaction { db in try await emailOutbox.write(.passwordReset, to: address, in: db) }
         emailOutbox.notify()
     }
 
