@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 /// Who follows whom.
 @Suite struct FollowTests {
     @Test func counts() async throws {
@@ -42,7 +44,7 @@ import Wire
     }
 
     @Test func followLimit() async throws {
-        try await withPhotos(settings: ["FOLLOWS_MAX_USER": "2"]) { fixture in
+        try await withPhotos(change: { $0.maximumFollowsOfUser = 2 }) { fixture in
             let other = try await fixture.testUser("other")
             try await fixture.createProfiles(fixture.ann, fixture.bob, other)
             let eve = fixture.eve.photos

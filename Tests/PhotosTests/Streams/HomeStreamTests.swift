@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 /// Streams of one's own: of whom one follows, at whatever instance, for as long as one's session lasts.
 @Suite struct HomeStreamTests {
     private static let home = "/photos/home/stream"
@@ -57,7 +59,10 @@ import Wire
     }
 
     @Test func streamLimit() async throws {
-        try await withPhotos(settings: ["STREAMS_MAX_USER": "1", "STREAMS_MAX": "2"]) { fixture in
+        try await withPhotos(
+            settings: ["STREAMS_MAX": "2"],
+            change: { $0.liveUpdates.maximumStreamsOfUser = 1 }
+        ) { fixture in
             try await fixture.service.served { port in
                 try await EventStreamClient.with(port: port, Self.home, token: fixture.eve.token) { first in
                     #expect(await first.event()?.name == "ready")

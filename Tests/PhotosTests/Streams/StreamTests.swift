@@ -76,7 +76,7 @@ import Wire
     }
 
     @Test func reload() async throws {
-        try await withPhotos(settings: ["STREAM_RETENTION_SECONDS": "600"]) { fixture in
+        try await withPhotos { fixture in
             try await fixture.service.served { port in
                 func first(after id: String?) async throws -> EventStreamClient.Event? {
                     try await EventStreamClient.with(port: port, Self.all, token: fixture.eve.token, after: id) {

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 /// Images that are brought at once.
 @Suite struct UploadTests {
     @Test func twoSizes() async throws {
@@ -90,7 +92,7 @@ import Wire
     }
 
     @Test func pixelLimit() async throws {
-        try await withUploads(settings: ["PHOTO_PIXELS_MAX": "1000"]) { fixture async throws in
+        try await withUploads(change: { $0.maximumPhotoPixels = 1_000 }) { fixture async throws in
             #expect(try await fixture.ann.upload(SampleImage.png()).problem?.code == "too_many_pixels")
             try await fixture.expectNoFiles()
         }
@@ -186,7 +188,7 @@ import Wire
     }
 
     @Test func pendingLimit() async throws {
-        try await withUploads(settings: ["PENDING_UPLOADS_MAX": "2"]) { fixture async throws in
+        try await withUploads(change: { $0.maximumPendingUploads = 2 }) { fixture async throws in
             let first = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             _ = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
             let third = try await fixture.ann.upload(SampleImage.png(seed: 3))
