@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PushServer
+
 /// Favourites.
 @Suite struct SubscriptionTests {
     @Test func defaults() async throws {
@@ -93,7 +95,7 @@ import Wire
     }
 
     @Test func limit() async throws {
-        try await withPush(settings: ["PUSH_SUBSCRIPTIONS_PER_USER_MAX": "3"]) { fixture in
+        try await withPush(change: { $0.maximumSubscriptionsPerUser = 3 }) { fixture in
             let ann = fixture.ann.preferences
             for name in ["a", "b", "c"] { try await ann.subscribe(to: name) }
             let refused = try await fixture.ann.ask(.put, "/subscriptions/d", "{}")
@@ -147,7 +149,7 @@ import Wire
     }
 
     @Test func topics() async throws {
-        try await withPush(settings: ["PUSH_TOPICS_PER_USER_MAX": "2"]) { fixture in
+        try await withPush(change: { $0.maximumTopicsPerUser = 2 }) { fixture in
             let ann = fixture.ann.preferences
             #expect(try await ann.join(topic: "news:de") == TopicSubscription(topic: "news:de", subscribed: true))
             try await ann.join(topic: "news:de")

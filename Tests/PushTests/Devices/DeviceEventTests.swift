@@ -186,7 +186,7 @@ import Wire
 
     @Test func pruning() async throws {
         // The service's own pruning, whenever it comes, forgets none of these.
-        try await withPush(settings: ["PUSH_DEVICE_RETENTION_DAYS": "36500"]) { fixture in
+        try await withPush(change: { $0.deviceDays = 36_500 }) { fixture in
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "old", deviceId: "old"))
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "new", deviceId: "new"))
             try await fixture.ann.preferences.register(.phone("aa", deviceID: "Apple's"))

@@ -114,7 +114,7 @@ import Wire
 
     @Test func deviceLimit() async throws {
         let clock = TestClock()
-        try await withPush(settings: ["PUSH_DEVICES_PER_USER_MAX": "3"], now: clock.read) { fixture in
+        try await withPush(change: { $0.maximumDevicesPerUser = 3 }, now: clock.read) { fixture in
             for name in ["a", "b", "c"] {
                 try await fixture.ann.preferences.register(.phone("\(name)0", deviceID: name))
                 clock.advance(by: 1)
