@@ -32,14 +32,13 @@ package final class Sandbox: Service {
 
     /// Makes its keys, or finds those that it has kept; blocks for as long as that takes.
     ///
-    /// - Throws: `SettingError` where keys or the authority's certificate cannot be kept where it is told to.
+    /// - Throws: `SettingError` where keys cannot be kept where it is told to.
     package init(_ configuration: SandboxConfiguration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
         let now = configuration.now
         let keys = try configuration.keys ?? SandboxKeys(storedIn: configuration.folder)
         self.keys = keys
-        if let file = configuration.authorityFile { try keys.authority.write(to: file) }
         let received = ReceivedNotifications(capacity: configuration.retentionLimit, now: now)
         let script = Script()
         let devices = APNsDevices()
@@ -172,17 +171,5 @@ package final class Sandbox: Service {
     /// A browser's subscription, to which only who has `serverKey` may push, if it is said.
     package func subscribe(serverKey: String? = nil) throws -> WebSubscription {
         try keys.subscriptions.make(at: url, for: serverKey)
-    }
-}
-
-extension PrivateAuthority {
-    /// Writes the certificate to a file, for who is to trust it.
-    func write(to file: String) throws {
-        let path = URL(filePath: file)
-        let folder = try PrivateFolder(
-            path.deletingLastPathComponent().path(percentEncoded: false),
-            setting: "SANDBOX_CA_FILE"
-        )
-        try folder.write(pem, to: path.lastPathComponent)
     }
 }

@@ -14,14 +14,14 @@ package struct SandboxConfiguration: Sendable {
     package var apnsSandboxPort = 0
     /// The mail server, by STARTTLS.
     package var smtpPort = 0
-    /// Names, beside those of this machine, by which clients know the sandbox; its certificate carries them.
+    /// Further names in the certificate, beside those of this machine and `sandbox`.
+    ///
+    /// None, because compose calls the sandbox `sandbox` and all other clients are on this machine.
     package var names: [String] = []
     /// Where keys are kept, so that they are the same after a restart; without it they last as long as the process.
     package var folder: String?
     /// Keys that there are already, as in tests, of which each would else take a moment to make its own.
     package var keys: SandboxKeys?
-    /// Where the authority's certificate is written too.
-    package var authorityFile: String?
     /// How many of the newest notifications are kept, of 64 MiB in all at most.
     package var retentionLimit = 10_000
     /// Threads that carry connections; 0 is one a core.
@@ -41,9 +41,7 @@ package struct SandboxConfiguration: Sendable {
     /// - `HOST` (`127.0.0.1`), `PORT` (8090): FCM, web push, scripts and the page.
     /// - `SANDBOX_APNS_PORT` (8091), `SANDBOX_APNS_SANDBOX_PORT` (8092): APNs over TLS, for each kind of device token.
     /// - `SANDBOX_SMTP_PORT` (8093): the mail server.
-    /// - `SANDBOX_NAMES` (none): further host names for its certificate, separated by commas.
     /// - `SANDBOX_FOLDER` (none): where its keys are kept.
-    /// - `SANDBOX_CA_FILE` (none): the file to which its authority's certificate is written, in PEM.
     /// - `SANDBOX_NOTIFICATIONS_MAX` (10000): how many of the newest notifications it keeps.
     /// - `SANDBOX_POSTS` (400): how many posts each social network has at its start.
     package init(reader: ConfigReader) throws {
@@ -52,11 +50,7 @@ package struct SandboxConfiguration: Sendable {
         apnsPort = try reader.number("SANDBOX_APNS_PORT", default: 8_091, in: 0...65_535)
         apnsSandboxPort = try reader.number("SANDBOX_APNS_SANDBOX_PORT", default: 8_092, in: 0...65_535)
         smtpPort = try reader.number("SANDBOX_SMTP_PORT", default: 8_093, in: 0...65_535)
-        names = reader.text("SANDBOX_NAMES", default: "").split(separator: ",").map {
-            $0.trimmingCharacters(in: .whitespaces)
-        }
         folder = reader.text("SANDBOX_FOLDER")
-        authorityFile = reader.text("SANDBOX_CA_FILE")
         retentionLimit = try reader.number("SANDBOX_NOTIFICATIONS_MAX", default: retentionLimit, in: 1...1_000_000)
         posts = try reader.number("SANDBOX_POSTS", default: posts, in: 0...100_000)
     }
