@@ -49,7 +49,8 @@ class Suite:
         return self.stack.__exit__(*exception)
 
     def start_auth(self):
-        return self._start("auth", {"LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0", "LOGINS_PER_MINUTE": "0"})
+        limits = ("LOGIN_FAILURES", "LOGIN_FAILURES_PER_ADDRESS_MAX", "LOGINS_PER_MINUTE")
+        return self._start("auth", dict.fromkeys(limits, "0"))
 
     def start_conversations(self, **settings):
         return self._start("conversations", settings)

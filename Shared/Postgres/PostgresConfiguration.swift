@@ -25,6 +25,9 @@ public struct PostgresConfiguration: Sendable {
     public var name = "postgres"
 
     /// The number of read-only connections, shared by all statements of ``PostgresPool/reads``.
+    ///
+    /// Statements are pipelined, so that two connections carry all reads of a service: the second one serves while the
+    /// first one is lost or has a slow statement.
     public var readConnections = 2
 
     /// The maximum number of statements in flight on one shared connection; further statements wait in the client.

@@ -41,6 +41,7 @@ package struct Boot: Sendable {
                 metrics: metrics
             )
             ProcessHistory().export()
+            // `roost up` sets it; it is no setting of an operator.
             let parentMonitor = try configuration.flag("SUPERVISED") ? ParentMonitor() : nil
             var services = try await services(boot)
             if !services.isEmpty {

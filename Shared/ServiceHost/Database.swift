@@ -12,11 +12,6 @@ enum Database {
         configuration.name = name
         configuration.applicationName = "roost-\(name)"
         configuration.readSettings = Service.readSettings
-        configuration.readConnections = try boot.configuration.number(
-            "DATABASE_READ_CONNECTIONS",
-            default: 2,
-            in: 1...64
-        )
         configuration.transactionConnections = try boot.configuration.number(
             "DATABASE_CONNECTIONS",
             default: 8,

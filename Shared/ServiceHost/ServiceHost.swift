@@ -18,6 +18,7 @@ package enum ServiceHost {
     package static func run<Service: SuiteService>(_ type: Service.Type) async throws {
         await Boot.run(Service.name) { boot in
             let configuration = boot.configuration
+            // `roost migrate` sets it; it is no setting of an operator.
             if try configuration.flag("MIGRATE_ONLY") {
                 await (try await Database.open(for: type, boot: boot)).shutdown()
                 return []
@@ -55,6 +56,8 @@ package enum ServiceHost {
     }
 
     /// Assembles a service without its server; tests send requests directly to its router.
+    ///
+    /// Tests of limits that are constants pass `makeService`, which creates the service with other values.
     package static func assemble<Service: SuiteService>(
         _ type: Service.Type,
         database: PostgresPool,
@@ -66,7 +69,10 @@ package enum ServiceHost {
         metrics: PrometheusRegistry? = nil,
         applications: Set<String> = [RoostApplication.id],
         drain: Drain? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }
+        now: @escaping @Sendable () -> Date = { Date() },
+        makeService: (ServiceResources, ConfigReader) async throws -> Service = {
+            try await Service(resources: $0, configuration: $1)
+        }
     ) async throws -> AssembledService {
         let drain = drain ?? Drain(longest: .zero, logger: logger)
         let publicURL = try configuration.baseURLs("PUBLIC_URL", default: "http://127.0.0.1:8080")[0]
@@ -89,8 +95,8 @@ package enum ServiceHost {
             logger: logger,
             now: now
         )
-        let service = try await Service(
-            resources: ServiceResources(
+        let service = try await makeService(
+            ServiceResources(
                 database: database,
                 peers: peers,
                 credentials: verifier,
@@ -102,7 +108,7 @@ package enum ServiceHost {
                 publicURL: publicURL,
                 now: now
             ),
-            configuration: configuration
+            configuration
         )
 
         let methods = RouteMethods()
@@ -117,10 +123,8 @@ package enum ServiceHost {
             .add(middleware: BodyConcurrencyLimit(large: openLimit, undeclared: JSONLimits.open.bytes) { _ in nil })
         let deliveries = router.group()
             .add(middleware: BodyConcurrencyLimit(large: openLimit) { _ in nil })
-        // Each concurrent upload counts as one body; one more is for a request that is not an upload.
-        let share = try (configuration.number("UPLOADS_MAX_USER", default: 8, in: 1...100_000) + 1) * BodyLimits.one
         let large = UploadConcurrencyLimit(bytes: BodyLimits.large)
-        let userBodies = BodyConcurrencyLimit<UserContext>(large: large, ofUser: share, user: \.user)
+        let userBodies = BodyConcurrencyLimit<UserContext>(large: large, ofUser: BodyLimits.ofUser, user: \.user)
         let user = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: UserContext.self)
@@ -133,7 +137,7 @@ package enum ServiceHost {
         let server = router.group()
             .add(middleware: ReadCredential(verifier: verifier, isRequired: true))
             .group(context: ServerContext.self)
-            .add(middleware: BodyConcurrencyLimit(large: large, ofUser: share, user: \.identity.user))
+            .add(middleware: BodyConcurrencyLimit(large: large, ofUser: BodyLimits.ofUser, user: \.identity.user))
             .add(middleware: Idempotency(store: IdempotencyStore(db: database), now: now))
         let internalRoutes = router.group("internal")
             .group(context: InternalContext.self)

@@ -11,7 +11,6 @@ extension ConfigReader {
     /// - `S3_BUCKET`: an existing bucket; requires `S3_ACCESS_KEY` and `S3_SECRET_KEY`.
     /// - `S3_REGION` (us-east-1) and `S3_ENDPOINT` (Amazon's endpoint of the region): the bucket's location.
     /// - `S3_PREFIX`: the prefix of all keys in the bucket, before the service's name.
-    /// - `S3_TIMEOUT` (30): the limit in seconds for a request, including an upload of 8 MiB.
     /// - `TRUSTED_CA`: additional certificate authorities.
     ///
     /// This function accesses the disk; create a store once when a process starts.
@@ -37,7 +36,6 @@ extension ConfigReader {
         var prefix = text("S3_PREFIX", default: "")
         if !prefix.isEmpty, !prefix.hasSuffix("/") { prefix += "/" }
         s3.prefix = "\(prefix)\(service)/"
-        s3.timeout = .seconds(try number("S3_TIMEOUT", default: 30, in: 1...3_600))
         s3.trustedAuthorities = try key("TRUSTED_CA")
         do {
             return try Self.writing(to: folder) { [s3] in try S3BlobStore(s3) }

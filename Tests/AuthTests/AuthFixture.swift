@@ -144,16 +144,22 @@ struct Auth: Sendable {
     }
 }
 
-/// Starts auth, and stops it at the end of the scope.
+/// Starts auth, and stops it at the end of the scope; `change` sets other values of constants.
 func withAuth(
     settings: [String: String] = [:],
     clock: TestClock? = nil,
+    change: (inout AuthConfiguration) -> Void = { _ in },
     _ body: @Sendable (Auth) async throws -> Void
 ) async throws {
     try await TestService.with(
         AuthService.self,
         settings: ["TOKEN_ENCRYPTION_KEY": Auth.key, "APPLICATIONS_OPEN": "1"].merging(settings) { $1 },
-        now: { clock?.now ?? Date() }
+        now: { clock?.now ?? Date() },
+        makeService: { resources, reader in
+            var configuration = try AuthConfiguration(reader)
+            change(&configuration)
+            return try await AuthService(resources, reader, configuration)
+        }
     ) { service in try await body(Auth(service: service)) }
 }
 

@@ -1,10 +1,13 @@
+import Configuration
 import ConversationsAPI
-import ConversationsServer
 import Foundation
 import HTTPTypes
 import ServiceClient
+import ServiceHost
 import TestSupport
 import Wire
+
+@testable import ConversationsServer
 
 /// The service with a conversation that Ana created and Bo is a member of.
 struct ConversationFixture: Sendable {
@@ -49,11 +52,25 @@ struct Person: SignedInUser {
     }
 }
 
-/// Writes wait long before they fail, because a busy machine may delay them by seconds.
-private let longDeadline = ["SEND_DEADLINE_MS": "60000"]
+extension ConversationsService {
+    /// Creates the service with other values of constants.
+    ///
+    /// Writes wait long before they fail, because a busy machine may delay them by seconds.
+    fileprivate static func patient(
+        _ resources: ServiceResources,
+        _ reader: ConfigReader,
+        change: (inout ConversationsConfiguration) -> Void = { _ in }
+    ) async throws -> ConversationsService {
+        var configuration = try ConversationsConfiguration(reader)
+        configuration.sendDeadline = .seconds(60)
+        change(&configuration)
+        return try await ConversationsService(resources, reader, configuration)
+    }
+}
 
 func withConversation(
     settings: [String: String] = [:],
+    change: (inout ConversationsConfiguration) -> Void = { _ in },
     push: FakePush? = nil,
     _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bo"]),
     _ body: (ConversationFixture) async throws -> Void
@@ -61,9 +78,9 @@ func withConversation(
     let auth = FakeAuth()
     try await TestService.with(
         ConversationsService.self,
-        settings: longDeadline.merging(settings) { $1 }
-            .merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
-        peers: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
+        settings: settings.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
+        peers: .with(["auth": auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 }),
+        makeService: { try await .patient($0, $1, change: change) }
     ) { service in
         let ana = try await Person(
             User.ID(application: ConversationFixture.application, user: "ana"),
@@ -99,8 +116,9 @@ func withSecondInstance(
     try await TestService.with(
         ConversationsService.self,
         over: fixture.service.database,
-        settings: longDeadline.merging(push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:]) { $1 },
-        peers: .with(["auth": fixture.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 })
+        settings: push.map { _ in ["PUSH_URL": "http://push.test"] } ?? [:],
+        peers: .with(["auth": fixture.auth.client].merging(push.map { ["push": $0.client] } ?? [:]) { $1 }),
+        makeService: { try await .patient($0, $1) }
     ) { second in
         try await body(try await Person(fixture.bo.id, at: second, fixture.auth))
     }

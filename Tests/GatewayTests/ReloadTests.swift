@@ -51,7 +51,7 @@ import Testing
         arguments: [
             ("CONVERSATIONS_URL", "not a url"), ("CONVERSATIONS_URL", "https://127.0.0.1:1/path"),
             ("RATE_USER", "many"),
-            ("BODY_MIN_RATE", "0"),
+            ("HEADER_TIMEOUT", "0"),
         ]
     )
     func invalidSetting(name: String, value: String) async throws {

@@ -1,13 +1,15 @@
 import AuthAPI
+import Configuration
 import Foundation
 import HTTPTypes
 import PhotosAPI
-import PhotosServer
 import Postgres
 import ServiceClient
 import ServiceHost
 import TestSupport
 import Wire
+
+@testable import PhotosServer
 
 /// The service with three signed-in users.
 struct PhotosFixture: Sendable {
@@ -59,8 +61,10 @@ struct TestUser: SignedInUser {
     }
 }
 
+/// `change` sets other values of constants.
 func withPhotos(
     settings: [String: String] = [:],
+    change: (inout PhotosConfiguration) -> Void = { _ in },
     peers: [String: ServiceClient] = [:],
     now: @escaping @Sendable () -> Date = { Date() },
     _ body: (PhotosFixture) async throws -> Void
@@ -70,7 +74,8 @@ func withPhotos(
         PhotosService.self,
         settings: settings,
         peers: .with(["auth": auth.client].merging(peers) { $1 }),
-        now: now
+        now: now,
+        makeService: { try await PhotosService($0, $1, changing: change) }
     ) { service in
         func testUser(_ name: String) async throws -> TestUser {
             try await TestUser(User.ID(application: PhotosFixture.application, user: name), at: service, auth)
@@ -90,6 +95,7 @@ func withPhotos(
 func withSecondInstance(
     of fixture: PhotosFixture,
     settings: [String: String] = [:],
+    change: (inout PhotosConfiguration) -> Void = { _ in },
     peers: [String: ServiceClient] = [:],
     _ body: (TestService) async throws -> Void
 ) async throws {
@@ -97,8 +103,21 @@ func withSecondInstance(
         PhotosService.self,
         over: fixture.service.database,
         settings: settings,
-        peers: .with(["auth": fixture.auth.client].merging(peers) { $1 })
+        peers: .with(["auth": fixture.auth.client].merging(peers) { $1 }),
+        makeService: { try await PhotosService($0, $1, changing: change) }
     ) { second in
         try await body(second)
+    }
+}
+
+extension PhotosService {
+    fileprivate init(
+        _ resources: ServiceResources,
+        _ reader: ConfigReader,
+        changing change: (inout PhotosConfiguration) -> Void
+    ) async throws {
+        var configuration = try PhotosConfiguration(reader)
+        change(&configuration)
+        try await self.init(resources, reader, configuration)
     }
 }

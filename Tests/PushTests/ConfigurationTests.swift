@@ -61,7 +61,7 @@ import Wire
             (["ALLOWED_PRIVATE_HOSTS": "127.0.0.1"], "ALLOWED_PRIVATE_HOSTS"),
             (["ALLOWED_PRIVATE_HOSTS": "127.0.0.1:1,,"], "ALLOWED_PRIVATE_HOSTS"),
             (["ALLOWED_PRIVATE_HOSTS": "http://127.0.0.1:1"], "ALLOWED_PRIVATE_HOSTS"),
-            (["PUSH_DEVICES_PER_USER_MAX": "0"], "PUSH_DEVICES_PER_USER_MAX"),
+            (["PUSH_LOG_RETENTION_DAYS": "0"], "PUSH_LOG_RETENTION_DAYS"),
         ]
     )
     func invalidSettings(settings: [String: String], name: String) {

@@ -3,12 +3,13 @@ import Foundation
 import HTTPTypes
 import Postgres
 import PushAPI
-import PushServer
 import ServiceClient
 import ServiceHost
 import Synchronization
 import TestSupport
 import Wire
+
+@testable import PushServer
 
 /// The service with two signed-in users.
 struct PushFixture: Sendable {
@@ -74,9 +75,10 @@ struct TestUser: SignedInUser {
     var preferences: PreferencesClient { PreferencesClient(client) }
 }
 
-/// Runs push with applications that have `credentials` of their own for the providers.
+/// Runs push with applications that have `credentials` of their own for the providers; `change` sets constants.
 func withPush(
     settings: [String: String] = [:],
+    change: (inout PushConfiguration) -> Void = { _ in },
     peers: [String: ServiceClient] = [:],
     credentials: PushCredentials = PushCredentials(),
     now: @escaping @Sendable () -> Date = { Date() },
@@ -92,7 +94,12 @@ func withPush(
         PushService.self,
         settings: settings,
         peers: .with(["auth": auth].merging(peers) { $1 }),
-        now: now
+        now: now,
+        makeService: { resources, reader in
+            var configuration = try PushConfiguration(reader)
+            change(&configuration)
+            return try PushService(resources, configuration)
+        }
     ) { service in
         let ann = try await TestUser(User.ID(application: PushFixture.application, user: "ann"), at: service, keys)
         let bob = try await TestUser(User.ID(application: PushFixture.application, user: "bob"), at: service, keys)

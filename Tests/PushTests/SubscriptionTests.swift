@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PushServer
+
 @Suite("Subscriptions and topics") struct SubscriptionTests {
     @Test("A new subscription has the defaults, and is found regardless of case")
     func defaults() async throws {
@@ -101,7 +103,7 @@ import Wire
 
     @Test("A subscription over the limit is rejected, and as many removed ones are kept")
     func limit() async throws {
-        try await withPush(settings: ["PUSH_SUBSCRIPTIONS_PER_USER_MAX": "3"]) { fixture in
+        try await withPush(change: { $0.maximumSubscriptionsPerUser = 3 }) { fixture in
             let ann = fixture.ann.preferences
             for name in ["a", "b", "c"] { try await ann.subscribe(to: name) }
             let refused = try await fixture.ann.ask(.put, "/subscriptions/d", "{}")
@@ -162,7 +164,7 @@ import Wire
 
     @Test("A user joins topics up to the limit and leaves them, and a malformed topic is rejected")
     func topics() async throws {
-        try await withPush(settings: ["PUSH_TOPICS_PER_USER_MAX": "2"]) { fixture in
+        try await withPush(change: { $0.maximumTopicsPerUser = 2 }) { fixture in
             let ann = fixture.ann.preferences
             #expect(try await ann.join(topic: "news:de") == TopicSubscription(topic: "news:de", subscribed: true))
             try await ann.join(topic: "news:de")

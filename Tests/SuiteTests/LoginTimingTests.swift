@@ -11,7 +11,7 @@ extension SuiteTests {
     @Suite("Login timing") struct LoginTimingTests {
         private static let settings = [
             "RATE_USER": "0", "RATE_ADDRESS": "0", "RATE_REGISTER": "0", "LOGIN_FAILURES": "0",
-            "LOGIN_FAILURES_ADDRESS": "0", "LOGINS_PER_MINUTE": "0",
+            "LOGIN_FAILURES_PER_ADDRESS_MAX": "0", "LOGINS_PER_MINUTE": "0",
         ]
         /// The number of logins of each kind, which is large enough to compare times only in `make soak`.
         private static let logins = SuiteTests.isSoak ? 1_000 : 5

@@ -54,7 +54,7 @@ extension SuiteTests {
         @Test("Fifty clients that do not read are disconnected and take bounded memory")
         func slowReaders() async throws {
             let bytes = SuiteTests.isSoak ? 100_000_000 : 20_000_000
-            let settings = try Self.settings(["SOCKET_BUFFER": "\(1 << 20)", "SOCKETS_MAX_USER": "200"])
+            let settings = try Self.settings(["SOCKET_BUFFER_BYTES": "\(1 << 20)", "SOCKETS_PER_USER_MAX": "200"])
             try await RunningSuite.with(settings: settings) { suite in
                 let (chat, jwts) = try await Self.chat(of: 2, at: suite)
                 let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", chat, "\(bytes)", "50"] + jwts
@@ -83,7 +83,7 @@ extension SuiteTests {
         )
         func massReconnect(_ victim: String) async throws {
             let count = SuiteTests.isSoak ? 5_000 : 300
-            let settings = Self.unlimited.merging(["SOCKETS_MAX_USER": "\(count)"]) { $1 }
+            let settings = Self.unlimited.merging(["SOCKETS_PER_USER_MAX": "\(count)"]) { $1 }
             try await RunningSuite.with(settings: settings) { suite in
                 let jwt = try await suite.person("many").signIn.jwt
                 let arguments = ["http://127.0.0.1:\(suite.gatewayPort)", "\(count)", jwt]

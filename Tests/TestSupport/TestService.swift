@@ -1,4 +1,4 @@
-import Configuration
+package import Configuration
 package import Credentials
 package import Foundation
 package import HTTPTypes
@@ -23,19 +23,31 @@ package struct TestService: Sendable {
 
     /// Starts a service with its background work and a loaded verifier, and stops it when `body` returns.
     ///
-    /// Peer services are unreachable unless given. Settings have the names of environment variables.
+    /// Peer services are unreachable unless given. Settings have the names of environment variables. `makeService` creates
+    /// the service with other values of constants.
     package static func with<Service: SuiteService, Value: Sendable>(
         _ type: Service.Type,
         settings: [String: String] = [:],
         peers: PeerServices = .none,
         now: @escaping @Sendable () -> Date = { Date() },
+        makeService: (ServiceResources, ConfigReader) async throws -> Service = {
+            try await Service(resources: $0, configuration: $1)
+        },
         _ body: (TestService) async throws -> Value
     ) async throws -> Value {
         try await TestDatabase.with(
             migrations: ServiceHost.migrations(of: type),
             readSettings: type.readSettings
         ) { database in
-            try await with(type, over: database, settings: settings, peers: peers, now: now, body)
+            try await with(
+                type,
+                over: database,
+                settings: settings,
+                peers: peers,
+                now: now,
+                makeService: makeService,
+                body
+            )
         }
     }
 
@@ -46,6 +58,9 @@ package struct TestService: Sendable {
         settings: [String: String] = [:],
         peers: PeerServices = .none,
         now: @escaping @Sendable () -> Date = { Date() },
+        makeService: (ServiceResources, ConfigReader) async throws -> Service = {
+            try await Service(resources: $0, configuration: $1)
+        },
         _ body: (TestService) async throws -> Value
     ) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -63,7 +78,8 @@ package struct TestService: Sendable {
             configuration: ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: settings)),
             logger: logger,
             applications: applications,
-            now: now
+            now: now,
+            makeService: makeService
         )
         try await assembled.verifier.load()
         let group = ServiceGroup(

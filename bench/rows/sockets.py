@@ -137,7 +137,7 @@ def _service(bench):
     rows = []
     with bench.suite("sockets") as suite:
         auth = suite.start_auth()
-        conversations = suite.start_conversations(RATE_SOCKET="0", SOCKETS_MAX_USER="100")
+        conversations = suite.start_conversations(RATE_SOCKET="0", SOCKETS_PER_USER_MAX="100")
         gateway = suite.start_gateway()
         users = web.in_parallel(lambda _: suite.sign_in_user(auth.url), range(MEMBERS))
         draft = {"label": "sockets", "members": [user["userId"] for user in users]}

@@ -43,7 +43,7 @@ def measure(bench):
         peers = [suite.stack.enter_context(EndlessInstance(sandbox.url, piece)) for piece in PIECES]
         networks = Networks(sandbox)
         auth = suite.start_auth()
-        conversations = suite.start_conversations(RATE_SOCKET="0", SOCKETS_MAX_USER=str(SOCKETS))
+        conversations = suite.start_conversations(RATE_SOCKET="0", SOCKETS_PER_USER_MAX=str(SOCKETS))
         photos = suite.start_photos()
         settings = {**networks.settings(polls=0), "ALLOWED_PRIVATE_HOSTS": ",".join(peer.address for peer in peers)}
         social = suite.start_social(STREAM_HEARTBEAT="1", **settings)

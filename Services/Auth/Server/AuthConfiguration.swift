@@ -16,12 +16,20 @@ struct AuthConfiguration: Sendable {
     /// Login attempts per name and minute, successful or not; 0 means no limit.
     var loginsPerMinute = 60
     /// The length in seconds of a window of failed logins.
+    ///
+    /// 15 minutes is the usual length: a user who is slowed down can wait for its end, and an attacker gets fewer than
+    /// a thousand attempts a day at one account. `LOGIN_FAILURES` sets the number.
     var loginWindow = 900
     var hashingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
     /// The most sign-ins and registrations that wait for a hashing thread.
+    ///
+    /// A hash takes 20–40 ms, so that one thread empties the queue within 3 s, before a client gives up.
     var hashingQueue = 64
     var breachedPasswords: String?
     var messagesPath: String?
+    /// The exports in progress in one process.
+    ///
+    /// An export compresses for its whole duration, so that more than a few would take the cores from sign-ins.
     var maximumExports = 4
     var auditDays = 365
     /// Seconds after which every request that began before a user's deletion has finished.
@@ -39,17 +47,15 @@ struct AuthConfiguration: Sendable {
     /// - `ACCESS_TOKEN_SECONDS` (3600): the lifetime of an access token.
     /// - `SESSION_IDLE_DAYS` (30), `SESSION_DAYS` (90): the lifetime of a session without a refresh, and with
     ///   refreshes.
-    /// - `LOGIN_FAILURES` (10): failed logins within `LOGIN_WINDOW_SECONDS` (900) that throttle an account; 0 is off.
-    /// - `LOGIN_FAILURES_ADDRESS` (100): the same limit for an IP address.
+    /// - `LOGIN_FAILURES` (10): failed logins within 15 minutes that throttle an account; 0 is off.
+    /// - `LOGIN_FAILURES_PER_ADDRESS_MAX` (100): the same limit for an IP address.
     /// - `LOGINS_PER_MINUTE` (60): login attempts for one name, successful or not; 0 is off.
-    /// - `HASHING_THREADS` (half the cores), `HASHING_QUEUE` (64): threads that hash passwords, and requests that may
-    ///   wait.
-    /// - `BREACHED_PASSWORDS` (none): a file of passwords, as SHA-1 hashes, that auth rejects.
+    /// - `HASHING_THREADS` (half the cores): threads that hash passwords.
+    /// - `BREACHED_PASSWORDS_FILE` (none): a file of passwords, as SHA-1 hashes, that auth rejects.
     /// - `MESSAGES_PATH` (none): a folder of message catalogs, `auth/<lang>.json`.
     /// - `DELETION_SECOND_PASS_SECONDS` (60): the delay before services are requested a second time to delete a user's
     ///   data.
-    /// - `EXPORTS_MAX` (4): account exports that run at the same time in one process.
-    /// - `AUDIT_DAYS` (365): the retention of security events.
+    /// - `AUDIT_RETENTION_DAYS` (365): the retention of security events.
     /// - `APPLICATIONS_OPEN` (0): whether every user may create applications (1), or only administrators (0).
     /// - `GATEWAY_ADDRESSES` (`127.0.0.0/8,::1`): addresses whose `X-Forwarded-For` is trusted.
     init(_ configuration: ConfigReader) throws {
@@ -65,18 +71,15 @@ struct AuthConfiguration: Sendable {
         sessionLifetime = try days("SESSION_DAYS", sessionLifetime)
         loginFailures = try configuration.number("LOGIN_FAILURES", default: loginFailures, in: 0...1_000_000)
         loginFailuresPerAddress = try configuration.number(
-            "LOGIN_FAILURES_ADDRESS",
+            "LOGIN_FAILURES_PER_ADDRESS_MAX",
             default: loginFailuresPerAddress,
             in: 0...1_000_000
         )
-        loginWindow = try configuration.number("LOGIN_WINDOW_SECONDS", default: loginWindow, in: 1...86_400)
         loginsPerMinute = try configuration.number("LOGINS_PER_MINUTE", default: loginsPerMinute, in: 0...1_000_000)
         hashingThreads = try configuration.number("HASHING_THREADS", default: hashingThreads, in: 1...256)
-        hashingQueue = try configuration.number("HASHING_QUEUE", default: hashingQueue, in: 0...10_000)
-        breachedPasswords = configuration.text("BREACHED_PASSWORDS")
+        breachedPasswords = configuration.text("BREACHED_PASSWORDS_FILE")
         messagesPath = configuration.text("MESSAGES_PATH")
-        maximumExports = try configuration.number("EXPORTS_MAX", default: maximumExports, in: 1...1_000)
-        auditDays = try configuration.number("AUDIT_DAYS", default: auditDays, in: 1...3_650)
+        auditDays = try configuration.number("AUDIT_RETENTION_DAYS", default: auditDays, in: 1...3_650)
         deletionSecondPassDelay = try configuration.number(
             "DELETION_SECOND_PASS_SECONDS",
             default: deletionSecondPassDelay,

@@ -62,7 +62,10 @@ package struct AuthService: SuiteService {
     static let encrypted = IdentityRevocations.encrypted + [PushSetups.encrypted, SecondFactors.encrypted]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
-        let settings = try AuthConfiguration(configuration)
+        try await self.init(resources, configuration, AuthConfiguration(configuration))
+    }
+
+    init(_ resources: ServiceResources, _ configuration: ConfigReader, _ settings: AuthConfiguration) async throws {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
         let encryptor = try TokenEncryptor(keys: configuration.secret("TOKEN_ENCRYPTION_KEY"))
         let passwords = try Passwords(

@@ -45,7 +45,14 @@ package struct ConversationsService: SuiteService {
     private let backgroundServices: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
-        let settings = try ConversationsConfiguration(configuration)
+        try await self.init(resources, configuration, ConversationsConfiguration(configuration))
+    }
+
+    init(
+        _ resources: ServiceResources,
+        _ configuration: ConfigReader,
+        _ settings: ConversationsConfiguration
+    ) async throws {
         let auth = AuthClient(try resources.peers.client("auth"))
         let users = KnownUsers(auth: auth)
         blocks = Blocks(

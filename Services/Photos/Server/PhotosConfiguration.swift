@@ -13,68 +13,61 @@ struct PhotosConfiguration: Sendable {
 
     /// Whether `CONVERSATIONS_URL` is set; then the block backfill reads blocks from conversations.
     var hasConversations = false
-    /// `FOLLOWS_MAX_USER` (7,500): users that one user may follow; one more gets 422.
+    /// Users that one user may follow; one more gets 422.
+    ///
+    /// The limit of Instagram: more authors than a user can read, and few enough to check at each read of the feed.
     var maximumFollowsOfUser = 7_500
-    /// `HOME_MERGE_FOLLOWERS_MIN` (10,000): from this number of followers on, an author's posts are merged into home
-    /// feeds on read instead of being copied.
+    /// From this number of followers on, an author's posts are merged into home feeds on read instead of being copied.
+    ///
+    /// A copied post takes a row for each follower, a merged author an index scan for each read. Few authors have
+    /// 10,000 followers, so that a read merges few of them.
     var mergedFollowers = 10_000
 
     /// `PHOTO_BYTES_MAX` (20,971,520): maximum size of an uploaded image, in bytes.
     var maximumPhotoBytes = 20_971_520
-    /// `PHOTO_PIXELS_MAX` (50,000,000): maximum size of an uploaded image, in pixels.
+    /// Maximum size of an uploaded image, in pixels.
+    ///
+    /// The main cameras of most phones have at most 50 megapixels. The memory of an image is also limited, by
+    /// `PHOTO_WORKERS_MEMORY_BYTES`.
     var maximumPhotoPixels = 50_000_000
     /// `PHOTO_WORKERS` (2): images processed at the same time, each in a process of its own.
     var photoWorkers = 2
     /// `PHOTO_WORKERS_MEMORY_BYTES` (640,000,000): memory of all image workers together, in bytes.
     var photoWorkersMemory = 640_000_000
-    /// `PENDING_UPLOADS_MAX` (100): unused uploads of one user; one more gets 429.
+    /// Unused uploads of one user; one more gets 429.
+    ///
+    /// The images of ten posts: a client may prepare several posts, and no user stores many files without posting them.
     var maximumPendingUploads = 100
     /// `STORAGE_QUOTA_BYTES`: bytes of images that one user may store; more gets 507.
     var quota = StorageQuota(bytes: 0)
-    /// `UPLOADS_MAX` (256): concurrent uploads of an instance; one more gets 503.
-    var maximumUploads = 256
-    /// `UPLOADS_MAX_USER` (8): concurrent uploads of one user; one more gets 429.
-    var maximumUploadsOfUser = 8
+    /// Concurrent uploads of an instance; one more gets 503.
+    var maximumUploads = UploadConcurrencyLimit.uploads
+    /// Concurrent uploads of one user; one more gets 429.
+    var maximumUploadsOfUser = UploadConcurrencyLimit.uploadsOfUser
 
     /// `TRUSTED_CA`: certificates, in PEM, of authorities that are trusted in addition to the system's.
     var trustedCA: String?
     /// `ALLOWED_PRIVATE_HOSTS`: hosts that are not public but from which avatars may be imported.
     var outsideHosts = AddressGuard()
+    var liveUpdates = LiveUpdatesConfiguration()
 
     init() {}
 
     init(_ configuration: ConfigReader) throws {
         hasConversations = configuration.text("CONVERSATIONS_URL") != nil
-        maximumFollowsOfUser = try configuration.number("FOLLOWS_MAX_USER", default: 7_500, in: 1...100_000)
-        mergedFollowers = try configuration.number("HOME_MERGE_FOLLOWERS_MIN", default: 10_000, in: 1...1_000_000_000)
         masksShouting = try configuration.flag("PHOTOS_MASK_SHOUTING")
         maskedWords = try Self.words(configuration.text("PHOTOS_MASK_WORDS", default: ""))
         trustedCA = try configuration.key("TRUSTED_CA")
         outsideHosts = try AddressGuard(configuration)
         maximumPhotoBytes = try configuration.number("PHOTO_BYTES_MAX", default: maximumPhotoBytes, in: 1...(1 << 30))
-        maximumPhotoPixels = try configuration.number(
-            "PHOTO_PIXELS_MAX",
-            default: maximumPhotoPixels,
-            in: 1...1_000_000_000
-        )
         photoWorkers = try configuration.number("PHOTO_WORKERS", default: photoWorkers, in: 1...256)
         photoWorkersMemory = try configuration.number(
             "PHOTO_WORKERS_MEMORY_BYTES",
             default: photoWorkersMemory,
             in: 100_000_000...(1 << 40)
         )
-        maximumPendingUploads = try configuration.number(
-            "PENDING_UPLOADS_MAX",
-            default: maximumPendingUploads,
-            in: 1...100_000
-        )
         quota = try StorageQuota(configuration)
-        maximumUploads = try configuration.number("UPLOADS_MAX", default: maximumUploads, in: 1...100_000)
-        maximumUploadsOfUser = try configuration.number(
-            "UPLOADS_MAX_USER",
-            default: maximumUploadsOfUser,
-            in: 1...100_000
-        )
+        liveUpdates = try LiveUpdatesConfiguration(configuration)
     }
 
     var uploadLimits: UploadLimits {

@@ -40,7 +40,10 @@ package struct PhotosService: SuiteService {
     private let maintenance: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
-        let settings = try PhotosConfiguration(configuration)
+        try await self.init(resources, configuration, PhotosConfiguration(configuration))
+    }
+
+    init(_ resources: ServiceResources, _ configuration: ConfigReader, _ settings: PhotosConfiguration) async throws {
         let (database, cursors, logger) = (resources.database, resources.cursors, resources.logger)
         let links = MediaLinks(publicURL: resources.publicURL)
         let people = People(database: database, auth: AuthClient(try resources.peers.client("auth")))
@@ -66,7 +69,7 @@ package struct PhotosService: SuiteService {
         images = try ImagesModule(settings, configuration, people: people, links: links, resources)
         let push = try configuration.text("PUSH_URL").map { _ in PushClient(try resources.peers.client("push")) }
         liveUpdates = try await LiveUpdates(
-            LiveUpdatesConfiguration(configuration),
+            settings.liveUpdates,
             people: people,
             links: links,
             push: push,

@@ -8,7 +8,7 @@ package struct Subscription: Codable, Hashable, Sendable, PageItem {
     package var broadcaster: String
     /// False to keep the favourite but receive no notification.
     package var notify: Bool
-    /// True to receive at most one notification about this broadcaster in `PUSH_BROADCAST_COOLDOWN_SECONDS` (4 hours).
+    /// True to receive at most one notification about this broadcaster in four hours.
     package var cooldown: Bool
     /// One of `NotificationSound.names`.
     package var sound: String

@@ -47,16 +47,23 @@ struct PushConfiguration: Sendable {
     /// `MESSAGES_PATH` (none): the operator's folder of message catalogues.
     var messagesPath: String?
 
-    /// `PUSH_DEVICES_PER_USER_MAX` (50): the maximum number of devices per user; one more removes the one seen longest
-    /// ago.
+    /// The maximum number of devices per user; one more removes the one seen longest ago.
+    ///
+    /// More devices than a person has, so that only tokens of reinstalled apps and old browsers are removed.
     var maximumDevicesPerUser = 50
-    /// `PUSH_DEVICE_RETENTION_DAYS` (270): the days after which an unseen FCM device is deleted; Google's tokens expire
-    /// then too.
+    /// The days after which an unseen FCM device is deleted.
+    ///
+    /// Google's tokens expire after 270 days of inactivity ("Manage FCM registration tokens").
     var deviceDays = 270
-    /// `PUSH_SUBSCRIPTIONS_PER_USER_MAX` (5,000): the maximum number of favourites per user, before error 422.
+    /// The maximum number of favourites per user, before error 422.
+    ///
+    /// More broadcasters than a user follows elsewhere. The limit keeps a client from filling the table.
     var maximumSubscriptionsPerUser = 5_000
-    /// `PUSH_TOPICS_PER_USER_MAX` (1,000): the maximum number of topics per user, before error 422.
+    /// The maximum number of topics per user, before error 422.
+    ///
+    /// An app has some dozens of topics; the limit has the same purpose.
     var maximumTopicsPerUser = 1_000
+    var pipeline = PipelineConfiguration()
 
     init(_ configuration: ConfigReader) throws {
         apns = try Self.apns(configuration)
@@ -70,14 +77,7 @@ struct PushConfiguration: Sendable {
         trustedCA = try configuration.key("TRUSTED_CA")
         addressGuard = try AddressGuard(configuration)
         messagesPath = configuration.text("MESSAGES_PATH")
-        maximumDevicesPerUser = try configuration.number("PUSH_DEVICES_PER_USER_MAX", default: 50, in: 1...10_000)
-        deviceDays = try configuration.number("PUSH_DEVICE_RETENTION_DAYS", default: deviceDays, in: 1...36_500)
-        maximumSubscriptionsPerUser = try configuration.number(
-            "PUSH_SUBSCRIPTIONS_PER_USER_MAX",
-            default: maximumSubscriptionsPerUser,
-            in: 1...1_000_000
-        )
-        maximumTopicsPerUser = try configuration.number("PUSH_TOPICS_PER_USER_MAX", default: 1_000, in: 1...1_000_000)
+        pipeline = try PipelineConfiguration(configuration)
     }
 
     private static func apns(_ configuration: ConfigReader) throws -> APNsCredentials? {

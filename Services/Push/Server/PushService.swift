@@ -31,7 +31,10 @@ package struct PushService: SuiteService {
     private let backgroundServices: [any Service]
 
     package init(resources: ServiceResources, configuration: ConfigReader) async throws {
-        let own = try PushConfiguration(configuration)
+        try self.init(resources, PushConfiguration(configuration))
+    }
+
+    init(_ resources: ServiceResources, _ own: PushConfiguration) throws {
         let (database, logger, now) = (resources.database, resources.logger, resources.now)
         let owners = DeviceOwners(database: database, events: resources.events)
         devices = Devices(
@@ -69,7 +72,7 @@ package struct PushService: SuiteService {
             events: resources.events,
             providers: providers,
             texts: try PushTexts(folder: own.messagesPath),
-            settings: try PipelineConfiguration(configuration),
+            settings: own.pipeline,
             cursors: resources.cursors,
             setAside: resources.setAside,
             logger: logger,

@@ -34,14 +34,13 @@ package final class Sandbox: Service {
     ///
     /// Blocks meanwhile, possibly for seconds.
     ///
-    /// - Throws: `SettingError` when the keys or the authority's certificate cannot be written.
+    /// - Throws: `SettingError` when the keys cannot be written.
     package init(_ configuration: SandboxConfiguration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
         let now = configuration.now
         let keys = try configuration.keys ?? SandboxKeys(storedIn: configuration.folder)
         self.keys = keys
-        if let file = configuration.authorityFile { try keys.authority.write(to: file) }
         let received = ReceivedNotifications(capacity: configuration.retentionLimit, now: now)
         let script = Script()
         let devices = APNsDevices()
@@ -172,16 +171,5 @@ package final class Sandbox: Service {
     /// Creates a browser's subscription, to which only the owner of `serverKey` can push unless it is nil.
     package func subscribe(serverKey: String? = nil) throws -> WebSubscription {
         try keys.subscriptions.make(at: url, for: serverKey)
-    }
-}
-
-extension PrivateAuthority {
-    func write(to file: String) throws {
-        let path = URL(filePath: file)
-        let folder = try PrivateFolder(
-            path.deletingLastPathComponent().path(percentEncoded: false),
-            setting: "SANDBOX_CA_FILE"
-        )
-        try folder.write(pem, to: path.lastPathComponent)
     }
 }

@@ -13,12 +13,14 @@ package struct SandboxConfiguration: Sendable {
     package var apnsSandboxPort = 0
     /// The port of the mail server, with STARTTLS.
     package var smtpPort = 0
+    /// Further host names in the certificate.
+    ///
+    /// None: compose uses the name `sandbox`, and all other clients are on this machine.
     package var names: [String] = []
     /// The folder of the keys, so that they survive a restart; nil keeps them until the process ends.
     package var folder: String?
     /// Existing keys, which tests share because creating keys is slow.
     package var keys: SandboxKeys?
-    package var authorityFile: String?
     /// How many of the newest notifications are stored, up to 64 MiB in total.
     package var retentionLimit = 10_000
     /// The number of event loop threads; 0 means one per core.
@@ -37,9 +39,7 @@ package struct SandboxConfiguration: Sendable {
     /// - `HOST` (`127.0.0.1`), `PORT` (8090): FCM, Web Push, the networks, script rules and the page.
     /// - `SANDBOX_APNS_PORT` (8091), `SANDBOX_APNS_SANDBOX_PORT` (8092): APNs over TLS, for each kind of device token.
     /// - `SANDBOX_SMTP_PORT` (8093): the mail server.
-    /// - `SANDBOX_NAMES` (none): further host names for the certificate, separated by commas.
     /// - `SANDBOX_FOLDER` (none): the folder of the keys.
-    /// - `SANDBOX_CA_FILE` (none): the file to which the authority's certificate is written, in PEM.
     /// - `SANDBOX_NOTIFICATIONS_MAX` (10000): how many of the newest notifications are stored.
     /// - `SANDBOX_POSTS` (400): the number of posts that each social network has at the start.
     package init(reader: ConfigReader) throws {
@@ -48,11 +48,7 @@ package struct SandboxConfiguration: Sendable {
         apnsPort = try reader.number("SANDBOX_APNS_PORT", default: 8_091, in: 0...65_535)
         apnsSandboxPort = try reader.number("SANDBOX_APNS_SANDBOX_PORT", default: 8_092, in: 0...65_535)
         smtpPort = try reader.number("SANDBOX_SMTP_PORT", default: 8_093, in: 0...65_535)
-        names = reader.text("SANDBOX_NAMES", default: "").split(separator: ",").map {
-            $0.trimmingCharacters(in: .whitespaces)
-        }
         folder = reader.text("SANDBOX_FOLDER")
-        authorityFile = reader.text("SANDBOX_CA_FILE")
         retentionLimit = try reader.number("SANDBOX_NOTIFICATIONS_MAX", default: retentionLimit, in: 1...1_000_000)
         posts = try reader.number("SANDBOX_POSTS", default: posts, in: 0...100_000)
     }

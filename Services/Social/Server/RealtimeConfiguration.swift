@@ -5,16 +5,24 @@ import SocialAPI
 
 /// The settings of streams and polls.
 struct RealtimeConfiguration: Sendable {
-    /// `STREAM_RETENTION_SECONDS` (600): the time for which a client can resume a stream.
-    var retention: Double
+    /// Seconds for which a client can resume a stream.
+    ///
+    /// Ten minutes is longer than a restart or a change of networks takes. After that, reading the lists again costs
+    /// less than all their changes.
+    var retention = 600.0
     /// `STREAM_HEARTBEAT` (15): the seconds without an event after which a stream sends a heartbeat.
     var heartbeat: Duration
-    /// `STREAM_WRITE_TIMEOUT` (30): the seconds after which a client that does not read is disconnected.
-    var writeTimeout: Duration
+    /// The time after which a client that does not read is disconnected.
+    ///
+    /// Two heartbeats by default: a client that still reads has read the first one by then.
+    var writeTimeout = Duration.seconds(30)
     /// `STREAMS_MAX` (2,000): the open streams of an instance, above which it responds with 503.
     var maximumStreams: Int
-    /// `STREAMS_MAX_USER` (10): the open streams of a user at an instance; one more ends the oldest.
-    var maximumStreamsOfUser: Int
+    /// The open streams of a user at an instance; one more ends the oldest.
+    ///
+    /// Enough for the devices of a user and for several tabs of a browser, which opens at most six connections to a
+    /// host by HTTP/1.1.
+    var maximumStreamsOfUser = 10
     /// `SOCIAL_POLLS_PER_HOUR`: the polls per hour for each network's application key, such as `tumblr=900,vine=1800`.
     var pollsPerHour: [Network: Double]
 
@@ -25,11 +33,8 @@ struct RealtimeConfiguration: Sendable {
     ]
 
     init(_ configuration: ConfigReader) throws {
-        retention = Double(try configuration.number("STREAM_RETENTION_SECONDS", default: 600, in: 1...86_400))
         heartbeat = .seconds(try configuration.number("STREAM_HEARTBEAT", default: 15, in: 1...60))
-        writeTimeout = .seconds(try configuration.number("STREAM_WRITE_TIMEOUT", default: 30, in: 1...3_600))
         maximumStreams = try configuration.number("STREAMS_MAX", default: 2_000, in: 1...1_000_000)
-        maximumStreamsOfUser = try configuration.number("STREAMS_MAX_USER", default: 10, in: 1...100_000)
         pollsPerHour = Self.defaultPollsPerHour
         for entry in configuration.text("SOCIAL_POLLS_PER_HOUR", default: "").split(separator: ",") {
             let parts = entry.split(separator: "=")

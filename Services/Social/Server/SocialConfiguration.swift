@@ -16,8 +16,10 @@ struct SocialConfiguration: Sendable {
     var deadline: Duration
     /// `SOCIAL_REDIRECT_URLS` (none): the URLs to which users may be redirected after a network's consent page.
     var redirectURLs: [String]
-    /// `SOCIAL_UPLOADS_MAX` (8): the posts with files that an instance reads at once, each up to 24 MB in memory.
-    var maximumUploads: Int
+    /// The posts with files that an instance reads at once, each up to 24 MB in memory.
+    ///
+    /// Eight take 96 MB on average, a fifth of the 512 MB that compose gives to the service.
+    var maximumUploads = 8
     /// `STORAGE_QUOTA_BYTES`: the bytes of files in a user's scheduled posts, if less than 256 MB; above it 507.
     var quota: StorageQuota
     var realtime: RealtimeConfiguration
@@ -40,7 +42,6 @@ struct SocialConfiguration: Sendable {
     init(_ configuration: ConfigReader) throws {
         encryptionKeys = try configuration.secret("TOKEN_ENCRYPTION_KEY")
         deadline = .milliseconds(try configuration.number("SOCIAL_DEADLINE_MS", default: 3_000, in: 10...60_000))
-        maximumUploads = try configuration.number("SOCIAL_UPLOADS_MAX", default: 8, in: 1...1_000)
         quota = try StorageQuota(configuration)
         realtime = try RealtimeConfiguration(configuration)
         notifiesPush = configuration.text("PUSH_URL") != nil

@@ -33,6 +33,8 @@ public struct S3Configuration: Sendable {
     public var connectTimeout = Duration.seconds(3)
     /// The time limit from a request's first byte, including its body, to the response; also between two pieces of a
     /// response.
+    ///
+    /// A part of 8 MiB takes 30 s at 2.3 Mbit/s, which is far below the rate of a server's link to its store.
     public var timeout = Duration.seconds(30)
 
     /// Creates a configuration; the other properties have their defaults.

@@ -3,6 +3,15 @@ package import Wire
 
 /// The limits of concurrent uploads, in requests and in bytes, per user and in total.
 package final class UploadConcurrencyLimit: Sendable {
+    /// The uploads in progress at one instance of conversations or photos.
+    ///
+    /// Each takes about half a megabyte, so that all of them take a quarter of the 512 MB that compose gives to
+    /// conversations.
+    package static let uploads = 256
+    /// The uploads in progress of one user: more than the six connections that a browser opens to one host, and few
+    /// enough that 32 users are needed to use up all of ``uploads``.
+    package static let uploadsOfUser = 8
+
     private struct Usage {
         var requests = 0
         var bytes = 0

@@ -8,6 +8,10 @@ enum BodyLimits {
     static let one = 1_048_576
     /// The maximum for all concurrent bodies larger than 64 kB; decoded JSON needs several times as much memory.
     static let large = 33_554_432
+    /// The maximum for all concurrent bodies of one user.
+    ///
+    /// Each concurrent upload counts as one body; one more is for a request that is not an upload.
+    static let ofUser = (UploadConcurrencyLimit.uploadsOfUser + 1) * one
     /// The maximum for all concurrent bodies of senders without a credential.
     static let openLarge = 8_388_608
 }

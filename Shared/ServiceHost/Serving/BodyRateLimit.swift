@@ -3,8 +3,7 @@ import NIOHTTPTypes
 
 /// A handler that closes the connection of a client that sends a request's body too slowly.
 ///
-/// The gateway rejects slow bodies earlier and with a response (`BODY_TIMEOUT`, `BODY_MIN_RATE`). This handler protects
-/// the service's own port.
+/// The gateway rejects slow bodies earlier and with a response. This handler protects the service's own port.
 final class BodyRateLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

@@ -133,7 +133,7 @@ import Wire
 
     @Test("Failed sign-ins of one client address are limited")
     func addressThrottle() async throws {
-        try await withIdentities(settings: ["LOGIN_FAILURES_ADDRESS": "3"]) { fixture in
+        try await withIdentities(settings: ["LOGIN_FAILURES_PER_ADDRESS_MAX": "3"]) { fixture in
             for _ in 0..<3 {
                 let answer = try await fixture.signIn("ana", claims: ["aud": "x"], address: "192.0.2.7")
                 #expect(answer.status == 401)

@@ -174,7 +174,7 @@ import Wire
         for password in stolen { #expect(try list.contains(password), "\(password)") }
         for number in 500..<1_000 { #expect(try !list.contains("stolen password \(number)")) }
 
-        try await withAuth(settings: ["BREACHED_PASSWORDS": file]) { auth in
+        try await withAuth(settings: ["BREACHED_PASSWORDS_FILE": file]) { auth in
             let ada = try await auth.signUp("ada")
             for (path, field) in [("/auth/register", "password"), ("/auth/password", "newPassword")] {
                 let answer = try await auth.post(

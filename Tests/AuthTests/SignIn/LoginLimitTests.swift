@@ -122,7 +122,7 @@ import Wire
 
     @Test("A device with a token signs in while other clients' failures block the account")
     func deviceToken() async throws {
-        let settings = ["LOGIN_FAILURES": "3", "LOGIN_FAILURES_ADDRESS": "5"]
+        let settings = ["LOGIN_FAILURES": "3", "LOGIN_FAILURES_PER_ADDRESS_MAX": "5"]
         try await withAuth(settings: settings) { auth in
             for name in ["ada", "bo"] { _ = try await auth.register(name) }
             let home = "203.0.113.7"
@@ -167,7 +167,7 @@ import Wire
 
     @Test("A deviceId does not get around the limit of an address")
     func spraying() async throws {
-        let settings = ["LOGIN_FAILURES": "10", "LOGIN_FAILURES_ADDRESS": "4"]
+        let settings = ["LOGIN_FAILURES": "10", "LOGIN_FAILURES_PER_ADDRESS_MAX": "4"]
         try await withAuth(settings: settings) { auth in
             let address = "203.0.113.7"
             for name in ["ada", "bo"] {

@@ -53,7 +53,7 @@ import Wire
 
     @Test("Failures of one address block it for every account")
     func addressLimit() async throws {
-        let settings = ["LOGIN_FAILURES": "10", "LOGIN_FAILURES_ADDRESS": "4"]
+        let settings = ["LOGIN_FAILURES": "10", "LOGIN_FAILURES_PER_ADDRESS_MAX": "4"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
             for number in 0..<4 {
@@ -69,7 +69,7 @@ import Wire
 
     @Test("An IPv6 /64 counts as one address")
     func ipv6Network() async throws {
-        try await withAuth(settings: ["LOGIN_FAILURES_ADDRESS": "2"]) { auth in
+        try await withAuth(settings: ["LOGIN_FAILURES_PER_ADDRESS_MAX": "2"]) { auth in
             _ = try await auth.register("ada")
             for host in ["1", "2"] {
                 _ = try await auth.login("nobody", password: wrong, address: "2001:db8:0:1::\(host)")
@@ -81,7 +81,7 @@ import Wire
 
     @Test("Only the address that the trusted proxy added counts")
     func forwardedAddress() async throws {
-        try await withAuth(settings: ["LOGIN_FAILURES_ADDRESS": "2"]) { auth in
+        try await withAuth(settings: ["LOGIN_FAILURES_PER_ADDRESS_MAX": "2"]) { auth in
             for made in ["198.51.100.1", "198.51.100.2"] {
                 _ = try await auth.login("nobody", password: wrong, address: "\(made), 203.0.113.7")
             }
@@ -92,7 +92,7 @@ import Wire
 
     @Test("A known device signs in while other clients' failures block the account")
     func knownDevice() async throws {
-        let settings = ["LOGIN_FAILURES": "3", "LOGIN_FAILURES_ADDRESS": "5"]
+        let settings = ["LOGIN_FAILURES": "3", "LOGIN_FAILURES_PER_ADDRESS_MAX": "5"]
         try await withAuth(settings: settings) { auth in
             _ = try await auth.register("ada")
             #expect(try await auth.login("ada", device: "own phone", address: "203.0.113.7").status == 200)
@@ -138,7 +138,7 @@ import Wire
 
     @Test("A limit of 0 turns the throttle off")
     func noLimit() async throws {
-        try await withAuth(settings: ["LOGIN_FAILURES": "0", "LOGIN_FAILURES_ADDRESS": "0"]) { auth in
+        try await withAuth(settings: ["LOGIN_FAILURES": "0", "LOGIN_FAILURES_PER_ADDRESS_MAX": "0"]) { auth in
             _ = try await auth.register("ada")
             for _ in 0..<12 { #expect(try await auth.login("ada", password: wrong).status == 401) }
             #expect(try await auth.login("ada").status == 200)

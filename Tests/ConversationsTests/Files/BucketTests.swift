@@ -62,7 +62,6 @@ import Wire
             (["S3_BUCKET": "Bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b"], "S3_BUCKET"),
             (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_ENDPOINT": "x"], "S3_ENDPOINT"),
             (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_PREFIX": "../a"], "S3_PREFIX"),
-            (["S3_BUCKET": "bucket", "S3_ACCESS_KEY": "a", "S3_SECRET_KEY": "b", "S3_TIMEOUT": "0"], "S3_TIMEOUT"),
         ]
     )
     func settings(settings: [String: String], name: String) async throws {

@@ -8,6 +8,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import ConversationsServer
+
 /// A conversation in a service that stores files in the test's own folder.
 struct FileFixture: Sendable {
     let fixture: ConversationFixture
@@ -40,10 +42,15 @@ struct FileFixture: Sendable {
     }
 }
 
-func withFiles(settings: [String: String] = [:], _ body: (FileFixture) async throws -> Void) async throws {
+func withFiles(
+    settings: [String: String] = [:],
+    change: (inout ConversationsConfiguration) -> Void = { _ in },
+    _ body: (FileFixture) async throws -> Void
+) async throws {
     let folder = NSTemporaryDirectory() + "files-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await withConversation(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { fixture in
+    let files = ["BLOBS_PATH": folder].merging(settings) { $1 }
+    try await withConversation(settings: files, change: change) { fixture in
         try await body(FileFixture(fixture: fixture, folder: settings["BLOBS_PATH"] ?? folder))
     }
 }

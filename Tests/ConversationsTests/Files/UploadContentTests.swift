@@ -89,7 +89,7 @@ import Wire
 
     @Test("The size limit applies to the declared length and to the received bytes")
     func sizeLimit() async throws {
-        try await withFiles(settings: ["FILE_LIMIT": "100000"]) { fixture in
+        try await withFiles(settings: ["FILE_BYTES_MAX": "100000"]) { fixture in
             let most = [UInt8](repeating: 0, count: 100_000)
             #expect(try await fixture.bo.upload(most, to: fixture.path).status == 200)
             let (before, noted) = (fixture.files, try await fixture.noted())

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import ConversationsServer
+
 @Suite("Rules of uploads") struct UploadRuleTests {
     @Test("Uploads with the same client message id make one message and one file")
     func clientMessageID() async throws {
@@ -89,7 +91,7 @@ import Wire
 
     @Test("Concurrent uploads are limited in total and per user")
     func concurrencyLimit() async throws {
-        try await withFiles(settings: ["UPLOADS_MAX": "3", "UPLOADS_MAX_USER": "2"]) { fixture async throws in
+        try await withFiles(change: { ($0.maximumUploads, $0.maximumUploadsOfUser) = (3, 2) }) { fixture async throws in
             let statuses = SharedValue<[Int]>([])
             let third = ChunkedBody(count: 2, of: ByteBuffer(bytes: [3])) { _ in
                 let answer = try await fixture.ana.upload([4], to: fixture.path)

@@ -3,6 +3,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import ConversationsServer
+
 @Suite("Killed clients") struct CloseStormTests {
     private static let sockets = 24
     private static let rounds = 3
@@ -18,8 +20,10 @@ import Wire
         // With WebSockets, the clients of a round need the capacity of the clients killed in the round before.
         // A polling session outlives its connections until it misses a ping.
         let limit = transport == .polling ? Self.sockets * Self.rounds : Self.sockets
-        let settings = ["SOCKETS_MAX_USER": "\(limit)", "PING_INTERVAL": "60", "PING_TIMEOUT": "60"]
-        try await withSockets(settings: settings) { fixture in
+        try await withSockets(
+            settings: ["SOCKETS_PER_USER_MAX": "\(limit)"],
+            change: { ($0.pingInterval, $0.pingTimeout) = (.seconds(60), .seconds(60)) }
+        ) { fixture in
             let runs = ConversationDraft(label: "Runs", members: ["bo"])
             let swims = ConversationDraft(label: "Swims", members: ["bo"])
             let tokens = [

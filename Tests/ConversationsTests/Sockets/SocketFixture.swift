@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import ConversationsServer
+
 /// The fixture of `withConversation` with its service on a port.
 struct SocketFixture: Sendable {
     let fixture: ConversationFixture
@@ -33,10 +35,11 @@ struct SocketFixture: Sendable {
 
 func withSockets(
     settings: [String: String] = [:],
+    change: (inout ConversationsConfiguration) -> Void = { _ in },
     _ draft: ConversationDraft = ConversationDraft(label: "Walks", members: ["bo"]),
     _ body: (SocketFixture) async throws -> Void
 ) async throws {
-    try await withConversation(settings: settings, draft) { fixture in
+    try await withConversation(settings: settings, change: change, draft) { fixture in
         try await withServer(fixture.service) { port in
             try await body(SocketFixture(fixture: fixture, port: port))
         }

@@ -256,7 +256,7 @@ import Wire
 
     @Test("A socket that presents a longer session in time stays open")
     func renewedCredential() async throws {
-        try await withSockets(settings: ["SOCKETS_MAX_USER": "1"]) { fixture in
+        try await withSockets(settings: ["SOCKETS_PER_USER_MAX": "1"]) { fixture in
             let keys = fixture.fixture.auth.keys
             let short = keys.openSession(of: fixture.ana.id, session: "old", device: "d", lifetime: 10)
             let socket = try await fixture.stranger()
@@ -285,7 +285,7 @@ import Wire
 
     @Test("The number of sockets of a user is limited")
     func socketLimit() async throws {
-        try await withSockets(settings: ["SOCKETS_MAX_USER": "2"]) { fixture in
+        try await withSockets(settings: ["SOCKETS_PER_USER_MAX": "2"]) { fixture in
             let first = try await fixture.socket(of: fixture.ana)
             _ = try await fixture.socket(of: fixture.ana)
             let third = try await fixture.stranger()

@@ -71,7 +71,7 @@ import Wire
 
     @Test("Posts of an author with many followers are merged when the feed is read")
     func mergedAuthors() async throws {
-        try await withPhotos(settings: ["HOME_MERGE_FOLLOWERS_MIN": "2"]) { fixture in
+        try await withPhotos(change: { $0.mergedFollowers = 2 }) { fixture in
             try await fixture.createProfiles(fixture.ann, fixture.bob, fixture.eve)
             let fan = try await fixture.testUser("fan")
             try await fan.photos.follow("bob")

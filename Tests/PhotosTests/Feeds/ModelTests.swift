@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 /// Feeds, counts and lists agree with a plain model after any history.
 @Suite("Random histories") struct ModelTests {
     private static let people = 20
@@ -15,9 +17,11 @@ import Wire
     /// Seed 2 has a merge threshold so low that the posts of half of the users are merged.
     @Test("The service on two instances agrees with the model after every step", arguments: [UInt64(1), 2])
     func randomHistories(seed: UInt64) async throws {
-        let settings = seed == 1 ? [:] : ["HOME_MERGE_FOLLOWERS_MIN": "4"]
-        try await withPhotos(settings: settings) { fixture in
-            try await withSecondInstance(of: fixture, settings: settings) { second in
+        func change(_ configuration: inout PhotosConfiguration) {
+            if seed != 1 { configuration.mergedFollowers = 4 }
+        }
+        try await withPhotos(change: change) { fixture in
+            try await withSecondInstance(of: fixture, change: change) { second in
                 var history = try await Self.history(fixture, second, seed: seed)
                 for step in 1...Self.steps {
                     let what = try await history.step()

@@ -4,6 +4,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 @Suite("Follows") struct FollowTests {
     @Test("Following and unfollowing are idempotent and change both counters")
     func counts() async throws {
@@ -46,7 +48,7 @@ import Wire
 
     @Test("A user cannot follow more users than the limit")
     func followLimit() async throws {
-        try await withPhotos(settings: ["FOLLOWS_MAX_USER": "2"]) { fixture in
+        try await withPhotos(change: { $0.maximumFollowsOfUser = 2 }) { fixture in
             let other = try await fixture.testUser("other")
             try await fixture.createProfiles(fixture.ann, fixture.bob, other)
             let eve = fixture.eve.photos

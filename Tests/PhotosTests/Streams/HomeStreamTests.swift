@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 @Suite("Home streams") struct HomeStreamTests {
     private static let home = "/photos/home/stream"
 
@@ -60,7 +62,10 @@ import Wire
 
     @Test("A new stream replaces the oldest of its user, and the total is limited")
     func streamLimit() async throws {
-        try await withPhotos(settings: ["STREAMS_MAX_USER": "1", "STREAMS_MAX": "2"]) { fixture in
+        try await withPhotos(
+            settings: ["STREAMS_MAX": "2"],
+            change: { $0.liveUpdates.maximumStreamsOfUser = 1 }
+        ) { fixture in
             try await fixture.service.served { port in
                 try await EventStreamClient.with(port: port, Self.home, token: fixture.eve.token) { first in
                     #expect(await first.event()?.name == "ready")

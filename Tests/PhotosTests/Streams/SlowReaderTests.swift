@@ -5,12 +5,17 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 @Suite("Slow readers of streams") struct SlowReaderTests {
     private static let path = "/photos/posts/stream"
 
     @Test("A client that stops reading is disconnected after the write timeout")
     func writeTimeout() async throws {
-        try await withPhotos(settings: ["STREAM_WRITE_TIMEOUT": "10", "STREAMS_MAX": "2"]) { fixture in
+        try await withPhotos(
+            settings: ["STREAMS_MAX": "2"],
+            change: { $0.liveUpdates.writeTimeout = .seconds(10) }
+        ) { fixture in
             let last = try await Self.longPosts(in: fixture)
             try await fixture.service.served { port in
                 try await EventStreamClient.with(

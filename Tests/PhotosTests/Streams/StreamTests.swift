@@ -85,7 +85,7 @@ import Wire
 
     @Test("A client whose last event is too old or of another database must reload")
     func reload() async throws {
-        try await withPhotos(settings: ["STREAM_RETENTION_SECONDS": "600"]) { fixture in
+        try await withPhotos { fixture in
             try await fixture.service.served { port in
                 func first(after id: String?) async throws -> EventStreamClient.Event? {
                     try await EventStreamClient.with(port: port, Self.all, token: fixture.eve.token, after: id) {

@@ -8,6 +8,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 /// The service, with images in the test's own folder.
 struct UploadFixture: Sendable {
     let fixture: PhotosFixture
@@ -47,10 +49,15 @@ struct UploadFixture: Sendable {
     }
 }
 
-func withUploads(settings: [String: String] = [:], _ body: (UploadFixture) async throws -> Void) async throws {
+func withUploads(
+    settings: [String: String] = [:],
+    change: (inout PhotosConfiguration) -> Void = { _ in },
+    _ body: (UploadFixture) async throws -> Void
+) async throws {
     let folder = NSTemporaryDirectory() + "uploads-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await withPhotos(settings: ["BLOBS_PATH": folder].merging(settings) { $1 }) { fixture async throws in
+    let files = ["BLOBS_PATH": folder].merging(settings) { $1 }
+    try await withPhotos(settings: files, change: change) { fixture async throws in
         try await body(UploadFixture(fixture: fixture, folder: settings["BLOBS_PATH"] ?? folder))
     }
 }

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import PhotosServer
+
 @Suite("Uploads in one request") struct UploadTests {
     @Test("An uploaded image is served in two sizes with immutable caching")
     func twoSizes() async throws {
@@ -96,7 +98,7 @@ import Wire
 
     @Test("An image over the pixel limit is rejected")
     func pixelLimit() async throws {
-        try await withUploads(settings: ["PHOTO_PIXELS_MAX": "1000"]) { fixture async throws in
+        try await withUploads(change: { $0.maximumPhotoPixels = 1_000 }) { fixture async throws in
             #expect(try await fixture.ann.upload(SampleImage.png()).problem?.code == "too_many_pixels")
             try await fixture.expectNoFiles()
         }
@@ -197,7 +199,7 @@ import Wire
 
     @Test("Uploads over the limit of pending uploads respond 429 until one is used")
     func pendingLimit() async throws {
-        try await withUploads(settings: ["PENDING_UPLOADS_MAX": "2"]) { fixture async throws in
+        try await withUploads(change: { $0.maximumPendingUploads = 2 }) { fixture async throws in
             let first = try await fixture.ann.uploaded(SampleImage.png(seed: 1))
             _ = try await fixture.ann.uploaded(SampleImage.png(seed: 2))
             let third = try await fixture.ann.upload(SampleImage.png(seed: 3))

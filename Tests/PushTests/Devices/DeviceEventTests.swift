@@ -220,7 +220,7 @@ import Wire
     @Test("Stale Google devices, disabled devices and old session ends are pruned")
     func pruning() async throws {
         // The long retention keeps the service's own pruning from removing these devices.
-        try await withPush(settings: ["PUSH_DEVICE_RETENTION_DAYS": "36500"]) { fixture in
+        try await withPush(change: { $0.deviceDays = 36_500 }) { fixture in
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "old", deviceId: "old"))
             try await fixture.ann.preferences.register(DeviceDraft(platform: "gcm", token: "new", deviceId: "new"))
             try await fixture.ann.preferences.register(.phone("aa", deviceID: "Apple's"))

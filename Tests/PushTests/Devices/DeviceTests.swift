@@ -124,7 +124,7 @@ import Wire
     @Test("At the limit, a new device replaces the least recently registered one")
     func deviceLimit() async throws {
         let clock = TestClock()
-        try await withPush(settings: ["PUSH_DEVICES_PER_USER_MAX": "3"], now: clock.read) { fixture in
+        try await withPush(change: { $0.maximumDevicesPerUser = 3 }, now: clock.read) { fixture in
             for name in ["a", "b", "c"] {
                 try await fixture.ann.preferences.register(.phone("\(name)0", deviceID: name))
                 clock.advance(by: 1)

@@ -8,7 +8,7 @@ struct PrivateFolder: Sendable {
     /// Creates the folder when it does not exist.
     ///
     /// - Throws: `SettingError` when that fails.
-    init(_ path: String, setting: String = "SANDBOX_FOLDER") throws {
+    init(_ path: String) throws {
         self.path = path
         do {
             try FileManager.default.createDirectory(
@@ -17,7 +17,7 @@ struct PrivateFolder: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw SettingError(setting, "names the folder \(path), which cannot be created")
+            throw SettingError("SANDBOX_FOLDER", "names the folder \(path), which cannot be created")
         }
     }
 

@@ -23,7 +23,7 @@ final class BreachedPasswords: Sendable {
     /// - Throws: `SettingError` if the file cannot be read, or its first line has another format.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path), let size = try? handle.seekToEnd() else {
-            throw SettingError("BREACHED_PASSWORDS", "names the file \(path), which cannot be read")
+            throw SettingError("BREACHED_PASSWORDS_FILE", "names the file \(path), which cannot be read")
         }
         file = Lock(handle)
         self.size = size
@@ -31,7 +31,10 @@ final class BreachedPasswords: Sendable {
         guard let hash = first?.hash, hash.count == Self.hashLength,
             hash.allSatisfy({ $0.isHexDigit && !$0.isLowercase })
         else {
-            throw SettingError("BREACHED_PASSWORDS", "names a file that is not sorted SHA-1 hashes in upper-case hex")
+            throw SettingError(
+                "BREACHED_PASSWORDS_FILE",
+                "names a file that is not sorted SHA-1 hashes in upper-case hex"
+            )
         }
     }
 

@@ -419,7 +419,8 @@ CREATE TABLE email_links (
 CREATE INDEX email_links_user_id_idx ON email_links (user_id, purpose);
 CREATE INDEX email_links_expires_at_idx ON email_links (expires_at);
 
--- Security events of accounts, shown to their owners. A row is kept for AUDIT_DAYS, and at most as long as the account.
+-- Security events of accounts, shown to their owners. A row is kept for AUDIT_RETENTION_DAYS, and at most as long as the
+-- account.
 CREATE TABLE audit (
     user_id uuid NOT NULL,
     entry_id bigint GENERATED ALWAYS AS IDENTITY,

@@ -2,7 +2,7 @@ import DequeModule
 
 /// A limit of one task at a time for each user, first come, first served; users do not wait for each other.
 ///
-/// The number of waiting tasks is bounded by `UPLOADS_MAX_USER`.
+/// The number of waiting tasks is bounded by ``UploadConcurrencyLimit/uploadsOfUser``.
 actor PersonConcurrencyLimit {
     private struct Waiter {
         let ticket: Int

@@ -21,7 +21,7 @@ enum WithholdingReason: String, Sendable, CaseIterable {
     case communityDisabled = "community_disabled"
     /// The user turned off this broadcaster's broadcasts in this community.
     case favouriteCommunityDisabled = "favourite_community_disabled"
-    /// A notification about the broadcaster reached the user less than `PUSH_BROADCAST_COOLDOWN_SECONDS` ago.
+    /// A notification about the broadcaster reached the user less than ``PipelineConfiguration/cooldown`` ago.
     case cooldown
     /// Every device of the user received the message over an open socket.
     case connected

@@ -107,7 +107,7 @@ CREATE TABLE subscriptions (
     -- The name in its original spelling.
     name text NOT NULL,
     notify boolean NOT NULL DEFAULT true,
-    -- Whether notifications about the broadcaster have a minimum distance (PUSH_BROADCAST_COOLDOWN_SECONDS).
+    -- Whether notifications about the broadcaster have a minimum distance of four hours.
     cooldown boolean NOT NULL DEFAULT false,
     sound text NOT NULL DEFAULT 'chord',
     -- Case-folded names.
