@@ -1,4 +1,5 @@
 import ConversationsAPI
+import Postgres
 import Wire
 
 /// Typing indicators: received from one socket, sent to the sockets of the other members.

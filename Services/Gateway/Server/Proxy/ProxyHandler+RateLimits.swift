@@ -1,3 +1,4 @@
+import NIOCore
 import Wire
 
 /// Rate limits of a request: by address, by user and for registrations.
