@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Wire
 
-/// The service with two signed-in users.
+/// The push service with two signed-in users, for tests.
 struct PushFixture: Sendable {
     let service: TestService
     let keys: TestKeys
