@@ -49,7 +49,9 @@ package struct CompactJWS {
         self.signature = signature
     }
 
-    /// Returns the names of the header's fields, repeated ones several times; nil if the header is not a flat object.
+    /// Returns the names of the header's fields; nil if the header is not a JSON object.
+    ///
+    /// A name that occurs several times is returned several times.
     private static func names(in header: Data) -> [String]? {
         guard let object = try? WireJSON.decoder().decode([String: JSONValue].self, from: header) else { return nil }
         // The decoder merges repeated names, so their occurrences in the text are counted.

@@ -10,8 +10,8 @@ struct LockKind: Hashable, Sendable, CustomStringConvertible {
 
     init(file: StaticString, line: UInt) {
         name = file
-        // Equal files usually have equal pointers. Code inlined into several modules is an exception and counts as
-        // other kinds.
+        // File names are compared by their pointers, which is fast. Code that is inlined into several modules has a
+        // pointer in each module. Its locks therefore count as several kinds.
         self.file = file.hasPointerRepresentation ? Int(bitPattern: file.utf8Start) : 0
         self.line = line
     }
@@ -26,7 +26,7 @@ struct LockKind: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The locks that a thread holds, and the order in which any thread has ever acquired two kinds.
+/// The locks that a thread holds, and the orders in which any thread has acquired locks of two kinds.
 final class HeldLocks {
     private var kinds: [LockKind] = []
 

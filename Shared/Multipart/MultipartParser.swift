@@ -126,7 +126,8 @@ public struct MultipartParser: Sendable {
             guard bytes[bytes.startIndex + 1] == UInt8(ascii: "-") else { throw Self.badDelimiter }
             return true
         }
-        // White space may follow the delimiter (RFC 2046, "transport padding"); the limit of 64 bytes bounds it.
+        // White space may follow the delimiter ("transport padding" in RFC 2046). More than 64 bytes without the end of
+        // the line are rejected.
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
             guard bytes.count <= 64 else { throw Self.badDelimiter }
             return nil

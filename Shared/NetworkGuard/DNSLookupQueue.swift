@@ -137,7 +137,8 @@ package final class DNSLookupQueue: Sendable {
     /// - Returns: the last two labels, or three for names like `example.co.uk`.
     package static func registeredDomain(of host: String) -> String {
         let labels = host.lowercased().split(separator: ".")
-        // For example example.co.uk and example.com.au.
+        // Below a two-letter country domain with a known second level (co.uk, com.au), the registered domain has three
+        // labels, as in example.co.uk.
         let isLong =
             labels.count > 2 && labels[labels.count - 1].utf8.count == 2
             && secondLevels.contains(labels[labels.count - 2])

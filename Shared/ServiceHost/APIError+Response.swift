@@ -35,10 +35,12 @@ extension APIError {
             self = error
         case let error as PostgresError where error.isUnavailable:
             self = .unavailable("the database")
-        case is NIOTooManyBytesError:
-            self = APIError(.tooLarge, "body_too_large", "the body is too large")
+        case let error as NIOTooManyBytesError:
+            self =
+                error.maxBytes.map { APIError.tooLarge(limit: $0) }
+                ?? APIError(.tooLarge, "body_too_large", "the body is too large")
         case is HTTPParserError:
-            // NIO reports a client that closes its connection within a body in this way. The service has not failed.
+            // NIO throws this error if a client closes its connection before the body is complete.
             self = APIError(.invalid, "incomplete_body", "the connection ended before the body was complete")
         case let error as any HTTPResponseError:
             self.init(error.status)

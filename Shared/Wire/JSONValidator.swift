@@ -28,7 +28,7 @@ package enum JSONValidator {
 extension APIError {
     /// Returns the error for a body that exceeds the limit of its route.
     package static func tooLarge(limit: Int) -> APIError {
-        APIError(.tooLarge, "body_too_large", "the body is too large; \(limit) bytes are allowed")
+        APIError(.tooLarge, "body_too_large", "the body is too large; at most \(limit) bytes are allowed")
     }
 }
 

@@ -3,13 +3,14 @@ import Foundation
 /// NFKC case folding (Unicode, section 3.13, `toNFKC_Casefold`): two names are the same if their folded texts are
 /// equal.
 ///
-/// The result does not depend on the machine or its locale. Zero-width and other ignorable characters are removed, so a
-/// name cannot be imitated by hiding one in it.
+/// The result does not depend on the machine or its locale. Zero-width and other ignorable characters are removed, so
+/// two names that differ only in an invisible character are the same.
 package enum NameFolding {
     package static func fold(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.lowercased() }
         var folded = foldOnce(withFewMarks(text))
-        // Folding may produce characters that compose with others; the second pass settles that.
+        // Folding may produce characters that combine with their neighbours. The result is therefore folded again until
+        // it no longer changes, at most three times.
         for _ in 0..<3 {
             let next = foldOnce(folded)
             guard next.utf8.elementsEqual(folded.utf8) == false else { break }

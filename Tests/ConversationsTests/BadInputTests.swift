@@ -148,7 +148,7 @@ import Wire
         + [("", "after"), ("after=", "after"), ("after=-1", "after"), ("after=1&limit=0", "limit")]
         .map { BadRequest(.get, "/conversations/{token}/changes?\($0.0)", nil, 400, $0.1) }
 
-    @Test("A missing, mistyped, too long or malformed field is rejected by name and changes nothing")
+    @Test("A missing, mistyped, too long or malformed field causes an error that names it and changes nothing")
     func invalidField() async throws {
         try await withConversation { fixture in
             let message = try await fixture.ana.send("hello", in: fixture.token)

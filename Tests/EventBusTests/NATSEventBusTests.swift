@@ -4,7 +4,7 @@ import Testing
 
 /// The event bus over NATS, on a real server.
 @Suite("Event bus over NATS") struct NATSEventBusTests {
-    @Test("Subscribers of a topic receive its messages in order, buses of another name receive none")
+    @Test("Subscribers of a topic receive its messages in order; buses with another name receive none")
     func publishAndSubscribe() async throws {
         try await withBuses { one, two, server in
             let other = try NATSEventBus(url: server.url, name: "other", logger: silent)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("After a restart of the server subscribers are told that they missed messages, and go on")
+    @Test("After a restart of the server, subscribers are notified of a loss and receive later messages")
     func serverRestart() async throws {
         try await withBuses { one, two, server in
             let subscriber = TestSubscriber(two)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("Of a flood, the newest message of each key arrives")
+    @Test("During a flood of messages, the newest message of each key arrives")
     func flood() async throws {
         try await withBuses { one, two, _ in
             let subscriber = TestSubscriber(two)
@@ -136,13 +136,13 @@ import Testing
                 one.publish("end", on: "news", replacing: "end")
                 return subscriber.texts.last == "end"
             }
-            // Every key's last message arrives, unless the subscriber was told that messages were missed.
+            // Every key's last message arrives, unless the subscriber was notified of a loss.
             let hasMissed = subscriber.events.drop { $0 == .missed }.contains(.missed)
             #expect(hasMissed || Set(subscriber.texts).isSuperset(of: (0..<100).map { "\($0) 999" }))
         }
     }
 
-    @Test("A slow subscriber misses messages and is told so")
+    @Test("A slow subscriber loses messages and is notified of the loss")
     func slowSubscriber() async throws {
         try await withBuses { one, two, _ in
             let fast = TestSubscriber(two)
@@ -156,7 +156,7 @@ import Testing
                 try await eventually { fast.texts.count == number + 1 }
             }
 
-            // The report of the connection may come twice, which takes a slot of the buffer, and late.
+            // The notice of the new connection may arrive late or twice; a second notice takes a slot of the buffer.
             var received: [String] = []
             reading: while let event = await iterator.next() {
                 switch event {

@@ -46,7 +46,7 @@ import Testing
         #expect(await child.exit(within: .seconds(60)) == .signal(SIGTERM))
     }
 
-    @Test("A child with held input runs until the input is closed")
+    @Test("A child whose input is held open runs until the input is closed")
     func heldInput() async throws {
         var command = shell("cat; echo ended")
         command.input = .held
@@ -98,7 +98,7 @@ import Testing
         #expect(output.hasSuffix("xend\n"))
     }
 
-    @Test("A process id with another start time is another process")
+    @Test("A process with the same id but a different start time is another process")
     func processIdentity() async throws {
         let child = try await ChildProcess.start(shell("sleep 60"))
         let identity = try #require(child.identity)
@@ -136,7 +136,7 @@ import Testing
         #expect(await leftover.hasEnded(within: .seconds(30)))
     }
 
-    @Test("A child gets a signal when its parent dies")
+    @Test("A child receives a signal when its parent exits")
     func parentDeathSignal() async throws {
         // A parent with a child that would outlive it without the signal.
         let grandchild = ProcessCommand("sleep", ["60"], environment: environment)

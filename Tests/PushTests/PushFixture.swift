@@ -11,7 +11,7 @@ import Wire
 
 @testable import PushServer
 
-/// The service with two signed-in users.
+/// The push service with two signed-in users, for tests.
 struct PushFixture: Sendable {
     let service: TestService
     let keys: TestKeys

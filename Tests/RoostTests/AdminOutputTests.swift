@@ -21,7 +21,7 @@ import Testing
         lastSeenAt: nil
     )
 
-    @Test("Accounts are a table, and an empty list says so")
+    @Test("Accounts are printed as a table; without accounts, a message is printed")
     func accountTable() {
         let lines = AdminOutput.accounts([Self.ada]).split(separator: "\n").map(String.init)
         #expect(lines.count == 2)
@@ -50,7 +50,7 @@ import Testing
         #expect(lines[2].hasSuffix("-"))
     }
 
-    @Test("An address that is not verified says so")
+    @Test("An email address that is not verified is marked as such")
     func unverifiedEmail() {
         #expect(AdminOutput.account(Self.ada).contains("e-mail     ada@example.com (not verified)\n"))
     }

@@ -5,7 +5,7 @@ import Wire
 
 @testable import roost
 
-/// The settings of the sandbox that services receive.
+/// Tests of the settings that services receive when they run with the sandbox.
 @Suite("Sandbox credentials") struct SandboxCredentialsTests {
     private static let text = """
         {"account": "roost", "authority": "PEM",

@@ -129,17 +129,17 @@ extension DeletionConfirmationTests {
     }
 }
 
-/// The event that a user was deleted, as a service without accounts defines it.
+/// A stand-in for auth's event `user.deleted`, whose type these tests do not import.
 private struct TestUserDeleted: EventContent {
-    static let type = "person.left"
+    static let type = "test.user_deleted"
     var user: String
     var deletionJob: DeletionJob?
     var key: String { user }
 }
 
-/// The event that an application was deleted, as a service without accounts defines it.
+/// A stand-in for auth's event `application.deleted`, whose type these tests do not import.
 private struct TestApplicationDeleted: EventContent {
-    static let type = "place.left"
+    static let type = "test.application_deleted"
     var application: String
     var deletionJob: DeletionJob
     var key: String { application }
@@ -181,14 +181,19 @@ private struct DeletingService: SuiteService {
         )
         self.deletionConfirmations = deletionConfirmations
         consumer = EventConsumer(database: database, logger: logger).on(TestUserDeleted.self, from: [.auth]) {
-            left,
+            deleted,
             event,
             db in
-            let user = User.ID(application: "roost", user: left.user)
-            try await deletionConfirmations.begin(user, left.deletionJob, at: event.at, in: db)
+            let user = User.ID(application: "roost", user: deleted.user)
+            try await deletionConfirmations.begin(user, deleted.deletionJob, at: event.at, in: db)
         }
-        .on(TestApplicationDeleted.self, from: [.auth]) { left, event, db in
-            try await deletionConfirmations.begin(application: left.application, left.deletionJob, at: event.at, in: db)
+        .on(TestApplicationDeleted.self, from: [.auth]) { deleted, event, db in
+            try await deletionConfirmations.begin(
+                application: deleted.application,
+                deleted.deletionJob,
+                at: event.at,
+                in: db
+            )
         }
     }
 
@@ -203,9 +208,9 @@ private struct DeletingInstance: Sendable {
     let service: TestService
 
     @discardableResult
-    func deliver<Content: EventContent>(_ left: Content, id: UUID = UUID()) async throws -> UUID {
-        let content = try WireJSON.decoder().decode(JSONValue.self, from: try WireJSON.encoder().encode(left))
-        let event = Event(id: id, type: Content.type, at: Date(), content: content)
+    func deliver<Content: EventContent>(_ content: Content, id: UUID = UUID()) async throws -> UUID {
+        let json = try WireJSON.decoder().decode(JSONValue.self, from: try WireJSON.encoder().encode(content))
+        let event = Event(id: id, type: Content.type, at: Date(), content: json)
         let client = try service.peerClient("auth", callee: "wiper")
         _ = try await client.send(.post, "/internal/events", body: try WireJSON.encoder().encode(event))
         return id

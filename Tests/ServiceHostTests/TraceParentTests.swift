@@ -11,7 +11,7 @@ import Testing
         #expect(TraceParent(good).traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
     }
 
-    @Test("Of a later version the known part is forwarded")
+    @Test("Of a traceparent header of a later version, only the fields known from version 00 are forwarded")
     func laterVersion() {
         #expect(TraceParent("cc" + good.dropFirst(2) + "-what-the-future-will-be-like").text == good)
     }

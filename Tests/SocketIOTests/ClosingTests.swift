@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("A quiescing channel closes its WebSocket, its poll or its idle connection")
+    @Test("When a channel shuts down, its open WebSocket, pending poll or idle connection is closed")
     func quiescing() async throws {
         let server = SocketIOServer()
         let channels = AsyncStream<any Channel>.makeStream()

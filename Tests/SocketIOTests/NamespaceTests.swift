@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("Other namespaces work while a connection waits for its decision; early packets close it")
+    @Test("Other namespaces work while a join is decided; a packet for the undecided one closes the connection")
     func asynchronousDecision() async throws {
         let decision = AsyncStream<Bool>.makeStream()
         try await withServer { _ in
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("A packet for a namespace before joining it closes the connection")
+    @Test("A packet for a namespace that the client has not joined closes the connection")
     func notConnected() async throws {
         try await withServer { fixture in
             let socket = try await fixture.webSocket()
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("A client that is refused again and again is disconnected")
+    @Test("A client whose joins are refused too often is disconnected")
     func refusals() async throws {
         try await withServer { settings in
             settings.limits.refusals = 3

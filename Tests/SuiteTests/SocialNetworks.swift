@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// The social networks of the sandbox: their accounts, posts and faults.
+/// The social networks that the sandbox simulates: their accounts, posts and simulated errors.
 struct SocialNetworks: Sendable {
     private struct Account: Decodable {
         var id: String

@@ -102,7 +102,7 @@ import Wire
         }
     }
 
-    @Test("Every missing or invalid field is named, and the first one twice")
+    @Test("An error lists all missing or invalid fields; its own field is the first of them")
     func allFields() {
         let line = #"{"article":"tea","count":1}"#
         let rest = #""color":"red","size":"small","at":"2026-11-21T07:10:00.000Z","meta":1"#
@@ -122,20 +122,20 @@ import Wire
         #expect(faults(Order.self, #"{"id":1,"lines":7,\#(rest)}"#) == ["invalid_type lines"])
     }
 
-    @Test("A value without a placeholder ends the search, and earlier errors are reported")
+    @Test("The search for errors ends at an invalid value that no placeholder can replace; earlier errors are reported")
     func noPlaceholder() {
         let found = faults(Order.self, #"{"id":"x","color":"red","size":"huge"}"#)
         #expect(found == ["invalid_type id", "invalid_type id", "malformed_field size"])
     }
 
-    @Test("A placeholder causes no further error")
+    @Test("The placeholder for an invalid value causes no further error")
     func placeholders() {
         #expect(faults(Contact.self, "{}") == ["missing_field name", "missing_field name", "missing_field phone"])
         #expect(faults(Contact.self, #"{"name":"","phone":"1"}"#) == ["name_length name"])
         #expect(faults([Contact].self, #"[{"name":"a"},{"phone":7}]"#).count == 4)
     }
 
-    @Test("At most 32 fields are named")
+    @Test("An error lists at most 32 fields")
     func manyFields() {
         let elements = Array(repeating: "7", count: 5_000).joined(separator: ",")
         let found = faults([String].self, "[\(elements)]")
@@ -211,7 +211,7 @@ import Wire
         #expect(person.name == "😀 \\u0000 \"x\" /")
     }
 
-    @Test("Any JSON is read and written unchanged")
+    @Test("Any JSON is decoded and encoded unchanged")
     func roundTrip() throws {
         let text = #"{"a":[1,2.5,true,null,"x"],"b":{"c":9007199254740991}}"#
 
@@ -220,7 +220,7 @@ import Wire
         #expect(String(decoding: try value.compact(), as: UTF8.self) == text)
     }
 
-    @Test("A page has its items under their plural name")
+    @Test("A page is encoded with its items under their plural name")
     func page() throws {
         let page = Page([Named(name: "x")], next: "c")
 
@@ -235,7 +235,7 @@ import Wire
         var name: String
     }
 
-    @Test("A problem document is read as the error it was written from")
+    @Test("A problem document is decoded to the error from which it was encoded")
     func problem() throws {
         for kind in APIError.Kind.allCases {
             let error = APIError(kind, "some_code", "words", field: "field", retryAfter: 7)
@@ -271,7 +271,7 @@ import Wire
         String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
 
-    @Test("Only a field of any shape may be 64 levels deep, and only that field")
+    @Test("Only a field whose structure the client chooses may be nested 64 levels deep")
     func depthOfFields() {
         #expect(code(#"{"other":\#(nested(15))}"#, .body) == nil)
         #expect(code(#"{"other":\#(nested(16))}"#, .body) == "too_deep other")
@@ -295,7 +295,7 @@ import Wire
         #expect(code(#"{"other":"\#(String(repeating: "x", count: 400))"}"#, limits) == "body_too_large -")
     }
 
-    @Test("The size of a field is that of its compact form, and is checked before decoding")
+    @Test("The size limit of a field applies to its compact JSON and is checked before decoding")
     func sizeOfFields() {
         let limits = JSONLimits.body.limiting(["meta": 20])
 
@@ -324,7 +324,7 @@ import Wire
         }
     }
 
-    @Test("Another decoder than the suite's does not decode a JSONValue")
+    @Test("Decoding a JSONValue fails with any decoder other than WireJSON.decoder()")
     func foundation() {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data("[1]".utf8)) }
     }

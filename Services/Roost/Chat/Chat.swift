@@ -148,7 +148,7 @@ actor Chat {
         var messageSender = MessageSender(conversation: conversation.id, account: account, ready: ready.stream)
         for await line in input.lines {
             switch line {
-            case .tooLong: ChatScreen.showStatus("not sent: a message has at most \(LineInput.limit) bytes")
+            case .tooLong: ChatScreen.showStatus("not sent: a message may have at most \(LineInput.limit) bytes")
             case .text(let text):
                 do {
                     let message = try await messageSender.send(text)

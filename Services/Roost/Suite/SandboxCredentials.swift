@@ -2,7 +2,9 @@ import Foundation
 import ServiceClient
 import Wire
 
-/// The credentials of the sandbox's push services and mail server, used where the operator has no real ones.
+/// The credentials of the sandbox's push services and mail server.
+///
+/// A service receives them if the operator has not set the credentials of a real provider.
 struct SandboxCredentials: Decodable, Sendable {
     struct APNs: Decodable, Sendable {
         let key: String
@@ -41,7 +43,8 @@ struct SandboxCredentials: Decodable, Sendable {
         if !environment.isSet("APNS_KEY") { all.merge(apnsSettings) { $1 } }
         if !environment.isSet("FCM_SERVICE_ACCOUNT") { all.merge(try fcmSettings) { $1 } }
         if !environment.isSet("TRUSTED_CA") { all["TRUSTED_CA"] = authority }
-        // The sandbox's Web Push endpoints are at its own addresses, with and without TLS.
+        // Push does not send to private addresses unless they are listed here. The sandbox's Web Push endpoints are at
+        // the sandbox's own addresses: one with HTTP, one with HTTPS.
         let allowed = environment.isSet("ALLOWED_PRIVATE_HOSTS") ? [environment["ALLOWED_PRIVATE_HOSTS"] ?? ""] : []
         all["ALLOWED_PRIVATE_HOSTS"] = (allowed + [fcm.url, apns.url].compactMap(Self.hostAndPort)).joined(
             separator: ","

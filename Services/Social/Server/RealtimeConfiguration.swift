@@ -26,7 +26,9 @@ struct RealtimeConfiguration: Sendable {
     /// `SOCIAL_POLLS_PER_HOUR`: the polls per hour for each network's application key, such as `tumblr=900,vine=1800`.
     var pollsPerHour: [Network: Double]
 
-    /// Well below the networks' limits per application or address; each poll is one request.
+    /// The default limits, which are well below the networks' limits per application or address.
+    ///
+    /// Each poll is one request.
     private static let defaultPollsPerHour: [Network: Double] = [
         .facebook: 4_000, .twitter: 3_000, .instagram: 4_000, .vine: 1_800, .tumblr: 900, .reddit: 5_000,
         .mastodon: 30_000, .bluesky: 30_000,
@@ -40,7 +42,12 @@ struct RealtimeConfiguration: Sendable {
             let parts = entry.split(separator: "=")
             guard parts.count == 2, let network = Network(named: parts[0].trimmingCharacters(in: .whitespaces)),
                 let count = Double(parts[1]), (0...10_000_000).contains(count)
-            else { throw SettingError("SOCIAL_POLLS_PER_HOUR", "has \"\(entry)\"; an entry is like tumblr=900") }
+            else {
+                throw SettingError(
+                    "SOCIAL_POLLS_PER_HOUR",
+                    "contains the invalid entry \"\(entry)\"; write <network>=<polls per hour>, for example tumblr=900"
+                )
+            }
             pollsPerHour[network] = count
         }
     }

@@ -2,11 +2,11 @@ import DequeModule
 import Locks
 import NIOCore
 
-/// A pool of connections to one origin, which share its requests.
+/// A pool of connections to one origin, which share the requests to that origin.
 ///
-/// A request goes to the connection with the lowest load, or waits until a connection has capacity. A connection that
-/// finishes requests takes waiting ones in the same event-loop turn. Requests that a connection returns as not
-/// processed go to another connection, before all waiting ones.
+/// A request goes to the connection with the lowest load, or waits until a connection has capacity. When a connection
+/// finishes requests, it takes waiting requests in the same event-loop turn. A connection may return requests that it
+/// did not process. They go to another connection, before all waiting requests.
 final class ConnectionPool: Sendable {
     let origin: Origin
     let settings: PoolSettings
@@ -111,7 +111,9 @@ final class ConnectionPool: Sendable {
         )
     }
 
-    /// Sends a request again that a connection did not process.
+    /// Sends a request again if its connection did not process it.
+    ///
+    /// A request that was returned more than three times fails.
     func requeue(_ pendingRequest: PendingRequest) {
         guard !pendingRequest.isReturnedTooOften() else { return pendingRequest.end(.failure(.lost("refused"))) }
         perform(
@@ -127,7 +129,7 @@ final class ConnectionPool: Sendable {
     /// - Parameters:
     ///   - id: the connection.
     ///   - returned: requests that the connection did not process.
-    ///   - hasServed: whether the connection answered a request; if not, the next attempt to connect is delayed.
+    ///   - hasServed: whether the connection received a response; if not, the next attempt to connect is delayed.
     func retired(_ id: ObjectIdentifier, returning returned: [PendingRequest], hasServed: Bool) {
         var back: [PendingRequest] = []
         for pendingRequest in returned {

@@ -29,7 +29,7 @@ import Wire
         }
     }
 
-    @Test("An authorization works once, with its verifier and at its provider")
+    @Test("An authorization can be used only once, with its verifier and its provider")
     func singleUseAuthorization() async throws {
         try await withIdentities { fixture in
             let authorization = try await fixture.authorization("ana", at: "google")
@@ -43,7 +43,7 @@ import Wire
         }
     }
 
-    @Test("An unknown or used state is a 400 without a redirect")
+    @Test("A request with an unknown or already used OAuth state returns 400 and does not redirect")
     func unknownState() async throws {
         try await withIdentities { fixture in
             let step = try await fixture.agree(try await fixture.begin("google"), as: "ana")
@@ -108,7 +108,7 @@ import Wire
         }
     }
 
-    @Test("Only a registered redirect URI and a valid code challenge begin a sign-in")
+    @Test("A sign-in begins only with a registered redirect URI and a valid code challenge")
     func unregisteredRedirect() async throws {
         try await withIdentities { fixture in
             let challenge = ProofNonce.challenge(of: IdentityFixture.verifier)
@@ -165,7 +165,7 @@ import Wire
         return try await fixture.post("google", fields.merging(change) { $1 })
     }
 
-    @Test("A code that an app requested itself signs in once")
+    @Test("A code that an app requested from the provider itself can be used once")
     func appCode() async throws {
         try await withIdentities { fixture in
             let step = try await Self.code(fixture)

@@ -53,7 +53,7 @@ import Wire
         }
     }
 
-    @Test("A refresh updates when a session was last seen")
+    @Test("A token refresh updates the session's last-seen time")
     func lastSeen() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in
@@ -170,7 +170,7 @@ import Wire
         }
     }
 
-    @Test("Another instance refuses the token of an ended session soon")
+    @Test("Another instance soon rejects the token of an ended session")
     func otherInstance() async throws {
         try await withTwoAuths { first, second in
             let ada = try await first.signUp("ada")
@@ -186,7 +186,7 @@ import Wire
         }
     }
 
-    @Test("Expired rows are deleted, each kind after its own time")
+    @Test("Expired rows are deleted; each kind has its own retention time")
     func expiredRows() async throws {
         let clock = TestClock()
         try await withAuth(clock: clock) { auth in

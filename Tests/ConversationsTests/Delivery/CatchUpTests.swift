@@ -165,7 +165,7 @@ import Wire
         }
     }
 
-    @Test("A change number that is too high, or of a foreign conversation, requests a resync")
+    @Test("A change number that is too high, or of a conversation without the user, causes a resync request")
     func resync() async throws {
         try await withStore { fixture in
             try await fixture.withUnconnectedInstances { one, _ in

@@ -26,7 +26,7 @@ import Wire
                     }
                     try await bo.waitForMessage(upTo: 20)
                     _ = try await one.members.kick("bo", from: token, by: ana)
-                    // The whole history, because many messages may have been written since.
+                    // Reads the whole history, because many messages may have been written after bo was removed.
                     let written = try await one.messages.history(token, to: ana, HistorySpan(count: .max))
                     let kick = try #require(written.first { $0.senderUser == nil })
                     try await cat.waitForMessage(upTo: Int(kick.seq) + 20)

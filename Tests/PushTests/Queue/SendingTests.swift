@@ -109,7 +109,7 @@ import Wire
         }
     }
 
-    @Test("A token of the other APNs environment is sent there from then on")
+    @Test("A push message whose token belongs to the other APNs environment is sent there from then on")
     func otherEnvironment() async throws {
         try await withPipeline { fixture in
             try await fixture.device(of: "ann", .iosProduction, token: "developers")
@@ -280,8 +280,8 @@ import Wire
         }
     }
 
-    /// Such devices may have been registered before hosts had a limit.
-    @Test("An endpoint with a very long host can be sent to")
+    /// Such devices may have been registered before the length of host names was limited.
+    @Test("A push message is sent to an endpoint that has a very long host name")
     func longHost() async throws {
         try await withPipeline { fixture in
             // Varied text, which PostgreSQL cannot compress.

@@ -51,7 +51,8 @@ import Wire
             let user = fixture.ann.id
 
             let first = try await store.claim(limit: 10, at: now, next: now + 3_600)
-            // The service's own first import may have claimed this user.
+            // The service's background task may import this user before the test claims the import. `first` is then
+            // empty, and the test waits for that import.
             if first.isEmpty { try await eventually { fixture.push.imports.map(\.userId) == [user.user] } }
             let second = try await store.claim(limit: 10, at: now, next: now + 3_600)
             _ = try await fixture.ann.ask(.post, "/broadcasts/import", "{}")

@@ -136,7 +136,7 @@ import Wire
         }
     }
 
-    @Test("A key is restored from its text")
+    @Test("A DPoP key that was saved as text can be restored from the text")
     func keyRoundTrip() throws {
         #expect(DPoPKey(text: key.text)?.text == key.text)
         #expect(DPoPKey(text: "not a key") == nil)

@@ -72,7 +72,7 @@ import Wire
         #expect(WeightedLength.of(text) == length)
     }
 
-    @Test("Posts and replies are checked against the limits of a network")
+    @Test("Posts and replies that exceed a network's limits are rejected")
     func limits() throws {
         let limits = PostLimits(
             text: 5,

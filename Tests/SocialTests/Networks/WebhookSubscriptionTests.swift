@@ -35,7 +35,7 @@ import Testing
         #expect(network.last?.header("authorization") == "Bearer token")
     }
 
-    @Test("The APIs of 2015 need no subscription per account")
+    @Test("Applications that use the 2015 APIs of Facebook and Instagram need no webhook subscription for each account")
     func v1APIs() async throws {
         var parts = ConnectorParts(network, "https://old")
         parts.key.others = ["API": "personal"]
@@ -74,7 +74,7 @@ import Testing
         {"id":"12","url":"https://roost.example/webhooks/twitter","valid":true}],"meta":{"result_count":3}}
         """
 
-    @Test("Without a registered webhook there is no subscription")
+    @Test("Without a registered webhook, a Twitter account is not subscribed")
     func withoutWebhook() async throws {
         let twitter = TwitterTests.connector(network)
         network.answer("POST https://t/oauth2/token", 200, #"{"token_type":"bearer","access_token":"app"}"#)

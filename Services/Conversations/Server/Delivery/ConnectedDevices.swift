@@ -12,14 +12,15 @@ import Wire
 /// remove an instance whose lease has expired.
 final class ConnectedDevices: Sendable {
     private struct State {
-        /// The devices whose connection or disconnection is not written yet.
+        /// The devices whose connection or disconnection is not yet written to the database.
         var changed: Set<ConnectedDevice> = []
         /// The disconnected users, with the time at which they count as offline.
         var leaving: [User.ID: ContinuousClock.Instant] = [:]
     }
 
-    /// How long the rows stay valid after the instance has crashed, in seconds; the lease is renewed three times as
-    /// often.
+    /// How long the rows stay valid after the instance has crashed, in seconds.
+    ///
+    /// The lease is renewed three times in this period.
     static let lease = 30.0
     /// How long a user may be disconnected before others are notified: a phone may be changing its network.
     static let grace = Duration.seconds(5)
@@ -81,7 +82,9 @@ final class ConnectedDevices: Sendable {
         ]
     }
 
-    /// Renews the lease; when the instance was removed meanwhile, all its devices are written again.
+    /// Renews the lease.
+    ///
+    /// If another instance has removed this one meanwhile, all devices of this instance are written again.
     func renew() async throws {
         let wasHeld = try await changeNotifier.refreshOthers {
             let lease = try await ConnectedDeviceStore(db: database).renew(instance, seconds: Self.lease)

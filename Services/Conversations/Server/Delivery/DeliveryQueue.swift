@@ -7,10 +7,10 @@ import ServiceHost
 import Synchronization
 import Wire
 
-/// The queue of rooms with new changes, and the few workers that read and deliver them.
+/// The queue of rooms with new changes, and the few workers that read and deliver the changes.
 ///
-/// A room is with at most one worker. Notifications that arrive meanwhile cause one more read, however many there are.
-/// A message that was written here and follows the delivered ones is delivered from memory, without a read.
+/// At most one worker processes a room. All notifications that arrive meanwhile cause only one more read. A message is
+/// delivered from memory, without a read, if this instance wrote it and it follows the last delivered change.
 final class DeliveryQueue: Sendable {
     private struct State {
         var rooms: Deque<Room> = []
@@ -141,7 +141,7 @@ final class DeliveryQueue: Sendable {
                     deliver(found.backlog[room.conversation], in: room, found.announcements[room.conversation] ?? [:])
                 }
             }
-            // When this record fails, the messages are left out all the same.
+            // The error is ignored: the unreadable messages are left out even if this record cannot be written.
             try? await setAside.failed(found.unreadable, of: .message)
             return []
         } catch {
@@ -184,7 +184,7 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Returns the next rooms; nil when the worker is no longer needed.
+    /// Returns the next rooms; nil if the queue is empty, which ends the worker.
     private func next() -> [Room]? {
         state.withLock { state in
             var count = min(Self.batch, state.rooms.count)
@@ -200,7 +200,9 @@ final class DeliveryQueue: Sendable {
         }
     }
 
-    /// Delivers messages that were written here; returns true when more must be read.
+    /// Delivers messages that this instance wrote, from memory.
+    ///
+    /// - Returns: whether the room has more changes, which must be read from the database.
     private func deliverWritten(in room: Room) -> Bool {
         let (written, mustRead) = room.dequeueWritten()
         if let last = written.last {
@@ -215,7 +217,9 @@ final class DeliveryQueue: Sendable {
         return mustRead
     }
 
-    /// Reads everything before any event is sent; a conversation with neither backlog nor failure was deleted.
+    /// Reads the backlogs of all rooms, before any event is sent.
+    ///
+    /// A conversation with neither backlog nor failure was deleted.
     private func read(_ rooms: [Room]) async throws -> RoomBacklogs {
         let positions = rooms.map(\.delivered)
         var found = try await store.backlog(zip(rooms, positions).map { ($0.conversation, $1.change) })
@@ -231,14 +235,15 @@ final class DeliveryQueue: Sendable {
             let users = found.backlog[room.conversation].map { joining(by: $0, after: position.seq, in: room) } ?? []
             guard !users.isEmpty else { continue }
             var announcements = try await announcer.announcements(to: users, in: room.conversation)
-            // A user who has left since enters without the chat, and leaves at the message about it.
+            // A user who has left meanwhile joins the room without the announcement, and leaves it at the message
+            // about the leaving.
             for user in users where announcements[user] == nil { announcements.updateValue(nil, forKey: user) }
             found.announcements[room.conversation] = announcements
         }
         return found
     }
 
-    /// Returns users with a connection here who become members by messages after `seq`.
+    /// Returns the users who become members by messages after `seq` and have a connection at this instance.
     private func joining(by backlog: RoomBacklog, after seq: Int64, in room: Room) -> [User.ID] {
         backlog.messages.compactMap { entry in
             guard entry.message.seq > seq, case .joined(let name)? = SystemEvent.Membership(entry.message) else {

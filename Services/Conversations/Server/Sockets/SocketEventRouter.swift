@@ -7,7 +7,7 @@ import Wire
 
 /// Handles Socket.IO events: signs clients in, finds the handler of an event, and sends the response.
 ///
-/// The requests of a socket are answered in their order.
+/// A socket receives its responses in the order of its requests.
 struct SocketEventRouter: Sendable {
     let events: SocketEvents
     let authenticator: SocketAuthenticator
@@ -146,7 +146,8 @@ struct SocketEventRouter: Sendable {
         }
     }
 
-    /// Returns the event's name for logs and metrics; a name chosen by a client is not logged.
+    /// Returns the event's name for logs and metrics; "unknown" for an event without a handler, because clients can
+    /// choose any name.
     private func name(of event: String) -> String {
         events.contains(event) ? event : "unknown"
     }

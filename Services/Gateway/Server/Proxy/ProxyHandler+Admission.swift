@@ -51,7 +51,9 @@ extension ProxyHandler {
         guard !request.method.isEmpty, route.methods.contains(request.method) else {
             throw GatewayError.methodNotAllowed
         }
-        if case .length(let length) = parsedHead.framing, isTooLarge(length) { throw GatewayError.bodyTooLarge }
+        if case .length(let length) = parsedHead.framing, isTooLarge(length) {
+            throw APIError.tooLarge(limit: state.configuration.bodyLimit)
+        }
         if route.isRegistration, request.method == .post { try count(state.limits.register, addressKey) }
         if try takeTicket(parsedHead.credential, of: head.uri) { return }
         if !route.open.contains(request.method), try !isVerified(parsedHead.credential) { return }
@@ -63,7 +65,8 @@ extension ProxyHandler {
     }
 
     private func route(of target: String) throws(APIError) -> Route {
-        guard target.utf8.count <= state.configuration.targetLimit else { throw GatewayError.targetTooLong }
+        let limit = state.configuration.targetLimit
+        guard target.utf8.count <= limit else { throw GatewayError.targetTooLong(limit: limit) }
         let found: Result<Route, APIError>? = target.utf8.withContiguousStorageIfAvailable { bytes in
             guard case .clean(let length) = RequestTarget.validate(bytes) else { return .failure(GatewayError.target) }
             guard let route = state.routes.route(of: UnsafeBufferPointer(rebasing: bytes[..<length])) else {

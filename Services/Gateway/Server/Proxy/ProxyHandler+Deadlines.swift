@@ -40,7 +40,7 @@ extension ProxyHandler {
         let limits = state.configuration
         if let awaited = request.bodyWaitBegan {
             if now - awaited > bodyCredit {
-                refuse(GatewayError.slowBody)
+                refuse(GatewayError.slowBody(minimumRate: limits.bodyMinRate))
                 return
             }
         }

@@ -125,7 +125,7 @@ extension ProxyHandler {
             request.bodyCredit = credit(for: bytes.readableBytes)
             request.lastRequestActivity = now
             if isTooLarge(request.requestBytes) {
-                refuse(GatewayError.bodyTooLarge)
+                refuse(APIError.tooLarge(limit: state.configuration.bodyLimit))
             } else if request.isPadded {
                 refuse(GatewayError.malformed)
             } else {

@@ -7,13 +7,16 @@ enum GatewayError {
 
     static let malformed = APIError(.invalid, "malformed_request", "the request is not valid HTTP")
     static let target = APIError(.invalid, "invalid_path", "the path or query is malformed")
-    static let targetTooLong = APIError(.uriTooLong, "uri_too_long", "the path and query are too long")
+
+    static func targetTooLong(limit: Int) -> APIError {
+        APIError(.uriTooLong, "uri_too_long", "the path and query are too long; at most \(limit) bytes are allowed")
+    }
+
     static let headersTooLarge = APIError(
         .headersTooLarge,
         "headers_too_large",
         "the header fields are too large or too many"
     )
-    static let bodyTooLarge = APIError(.tooLarge, "body_too_large", "the body is too large")
     static let notFound = APIError(.notFound, "not_found", "there is no route with this path")
     static let methodNotAllowed = APIError(
         .methodNotAllowed,
@@ -21,8 +24,20 @@ enum GatewayError {
         "this path does not accept the method; the Allow field lists the accepted methods"
     )
     static let authenticationRequired = APIError(.forbidden, "authentication_required", "a credential is required")
-    static let slowHeaders = APIError(.timedOut, "request_timeout", "the request's header fields arrived too slowly")
-    static let slowBody = APIError(.timedOut, "request_timeout", "the request's body arrived too slowly")
+    static let slowHeaders = APIError(
+        .timedOut,
+        "request_timeout",
+        "the request's header fields did not arrive within the time limit; send the request again"
+    )
+
+    static func slowBody(minimumRate: Int) -> APIError {
+        APIError(
+            .timedOut,
+            "request_timeout",
+            "the request's body arrived too slowly; send at least \(minimumRate) bytes per second"
+        )
+    }
+
     static let tooManyConnections = APIError(
         .unavailable,
         "too_many_connections",

@@ -2,15 +2,15 @@ import Locks
 import Wire
 
 package enum AppleEnvironment: String, Codable, Sendable {
-    /// `api.push.apple.com`: apps from the App Store.
+    /// `api.push.apple.com`: for apps from the App Store.
     case production
-    /// `api.sandbox.push.apple.com`: apps that a developer installed.
+    /// `api.sandbox.push.apple.com`: for development builds, which a developer installs directly on a device.
     case sandbox
 }
 
-/// The device tokens that tests have pinned.
+/// The device tokens that tests have restricted to an environment or an app.
 ///
-/// A token that is not pinned is valid in both environments and for any app.
+/// A token without a restriction is valid in both environments and for any app.
 package final class APNsDevices: Sendable {
     struct Device: Sendable {
         var environment: AppleEnvironment?
@@ -18,9 +18,9 @@ package final class APNsDevices: Sendable {
     }
 
     private static let limit = 200_000
-    /// The length of a token in hex digits.
+    /// The permitted lengths of a token in hex digits.
     ///
-    /// Tokens usually have 32 bytes, and Apple warns that they may become longer.
+    /// Tokens usually have 32 bytes, which are 64 digits. Apple's documentation says that tokens may become longer.
     private static let lengths = 64...200
 
     private let pins = Lock<[String: Device]>([:])

@@ -56,7 +56,7 @@ struct PostForm {
                     throw APIError(
                         .tooLarge,
                         "body_too_large",
-                        "a form has at most \(Self.maximumFile) bytes of files and \(Self.maximumFields) of fields",
+                        "a form may have at most \(Self.maximumFile) bytes of files and \(Self.maximumFields) of fields",
                         field: part.name
                     )
                 }
@@ -84,7 +84,7 @@ struct PostForm {
         let text = String(buffer: content)
         try APIError.check(text, of: name)
         guard text.unicodeScalars.count <= FeedDraft.maximumAlt else {
-            throw APIError.invalid(name, "an alternative text has at most \(FeedDraft.maximumAlt) characters")
+            throw APIError.invalid(name, "an alternative text may have at most \(FeedDraft.maximumAlt) characters")
         }
         return text
     }
@@ -106,7 +106,7 @@ struct PostForm {
         after existing: OutgoingMedia?
     ) throws -> OutgoingMedia {
         guard existing == nil else {
-            throw APIError.invalid(field, "a post has at most one \(field)", code: "too_many_files")
+            throw APIError.invalid(field, "a post may have at most one \(field)", code: "too_many_files")
         }
         let type = AttachedUploads.type(of: content)
         guard type.hasPrefix(prefix) else {

@@ -84,7 +84,7 @@ struct RequestReader: Sendable {
         }
     }
 
-    /// Returns the body, which is optional, and which a GET may have as well.
+    /// Returns the body, which is optional; a GET may have a body too.
     private static func body(of request: Request, _ context: UserContext) async throws -> SocialRequest {
         try await request.decodeOptional(as: SocialRequest.self, limits: .large, context: context) ?? SocialRequest()
     }
@@ -99,7 +99,7 @@ struct RequestReader: Sendable {
     /// Checks the length of a thread's id, which becomes part of a URL.
     private static func thread(_ name: String?) throws -> String? {
         guard name?.utf8.count ?? 0 <= 1_024 else {
-            throw APIError.invalid("thread", "a thread has at most 1,024 bytes")
+            throw APIError.invalid("thread", "the thread id is too long; at most 1,024 bytes are allowed")
         }
         return name
     }

@@ -4,11 +4,11 @@ import Postgres
 import ServiceHost
 import Wire
 
-/// The throttling of failed logins per account, whether it exists or not, and per address.
+/// The limits of failed logins per account and per address.
 ///
-/// The counts are in the database and shared by all instances. A known device has its own count, which other clients
-/// cannot exhaust. The account's owner can therefore sign in while others are blocked. Failures of the device also
-/// count for its address.
+/// An account name without an account is counted like any other. The counts are in the database and shared by all
+/// instances. A known device has its own count, which other clients cannot exhaust. The account's owner can therefore
+/// sign in while other clients are blocked. Failures of the device also count for its address.
 struct LoginThrottle: Sendable {
     /// The length in seconds of a window of logins, successful or not.
     static let rateWindow = 60
@@ -38,9 +38,9 @@ struct LoginThrottle: Sendable {
 
     let failures: Int
     let failuresPerAddress: Int
-    /// The most logins per name within `rateWindow`, successful or not; 0 means no limit.
+    /// The maximum number of logins per name within `rateWindow`, successful or not; 0 means no limit.
     let loginsPerMinute: Int
-    /// In seconds.
+    /// The length in seconds of a window of failed logins.
     let window: Int
 
     /// Returns the counters for a login with a folded name, from a known device or not.
@@ -61,7 +61,7 @@ struct LoginThrottle: Sendable {
         throw APIError(
             .rateLimited,
             "too_many_logins",
-            "too many logins for this account; reuse the session and refresh its tokens",
+            "too many logins for this account; try again later, or use an existing session",
             retryAfter: Self.wait(since, Self.rateWindow, now)
         )
     }
@@ -122,8 +122,9 @@ struct LoginThrottle: Sendable {
         try refuse(counts, of: all.filter(\.isChecked), now: now) { count, limit in count > limit }
     }
 
-    /// Resets the account's own counter after a success, but not the shared ones: otherwise logins to an attacker's own
-    /// account would reset the address's counter.
+    /// Resets the account's own counter after a successful login, but not the shared counters.
+    ///
+    /// Otherwise an attacker could reset the address's counter by logins to an account of their own.
     func resetFailures(_ buckets: Buckets, in db: any PostgresExecutor) async throws {
         guard buckets.own.limit > 0 else { return }
         try await LoginFailureStore(db: db).clear(buckets.own.key)

@@ -97,7 +97,7 @@ struct UploadReader {
         while let part = try await reader.nextPart() {
             if part.fileName != nil || part.name == "file" {
                 guard file == nil else {
-                    throw APIError.invalid(part.name, "a message has at most one file", code: "too_many_files")
+                    throw APIError.invalid(part.name, "a message may have at most one file", code: "too_many_files")
                 }
                 let stored = try await receiver.store { sink in
                     while let bytes = try await reader.nextContent() { try await sink.write(bytes) }

@@ -134,7 +134,8 @@ enum SearchWords {
         let start = text.unicodeScalars.prefix(maximumScalars)
         if start.allSatisfy(\.isASCII) { return String(start).lowercased() }
         var folded = String.UnicodeScalarView()
-        // Each scalar is folded once, because Unicode's mapping tables cost far more than a lookup here.
+        // The folded form of each distinct scalar is cached, because a cache lookup is much faster than Unicode's
+        // mapping tables.
         var cache: [Unicode.Scalar: [Unicode.Scalar]] = [:]
         var (count, marks) = (0, 0)
         reading: for scalar in start {

@@ -67,7 +67,7 @@ struct AccountRules: Sendable {
             return nil
         }
         guard text.utf8.count <= Self.maximumInstance else {
-            throw APIError.invalid(field, "an instance has at most \(Self.maximumInstance) bytes")
+            throw APIError.invalid(field, "an instance may have at most \(Self.maximumInstance) bytes")
         }
         guard [.mastodon, .bluesky].contains(network) else { return nil }
         guard let origin = HTTPOrigin(text.contains("://") ? text : "https://\(text)") else {
@@ -92,7 +92,7 @@ struct AccountRules: Sendable {
     private static func check(_ text: String?, _ field: String) throws {
         guard let text else { return }
         guard text.utf8.count <= maximumToken, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw APIError.invalid(field, "\"\(field)\" has at most \(maximumToken) printable ASCII characters")
+            throw APIError.invalid(field, "\"\(field)\" may have at most \(maximumToken) printable ASCII characters")
         }
     }
 }

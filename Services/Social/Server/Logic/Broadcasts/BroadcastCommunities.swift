@@ -29,7 +29,7 @@ struct BroadcastCommunities: Sendable {
         return try await database.transaction { db in
             let store = BroadcastCommunityStore(db: db)
             guard try await store.countOfficial() < Self.maximum else {
-                throw APIError(.unprocessable, "too_many", "the list has at most \(Self.maximum) communities")
+                throw APIError(.unprocessable, "too_many", "the list may have at most \(Self.maximum) communities")
             }
             return try await store.add(name)
         }

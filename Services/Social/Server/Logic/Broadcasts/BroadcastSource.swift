@@ -17,7 +17,7 @@ struct BroadcastSource: Sendable {
     /// The timeout of a request; shorter than the interval between polls.
     var timeout: Duration = .seconds(4)
 
-    /// Returns all broadcasts in the list, without entries that cannot be parsed.
+    /// Returns all broadcasts of Reddit's list; entries that cannot be parsed are left out.
     func live() async throws -> [Broadcast] {
         var request = NetworkRequest(.get, "\(baseURL)/broadcasts?page_size=100")
         request.headers[.cacheControl] = "no-cache"
@@ -41,9 +41,11 @@ struct BroadcastSource: Sendable {
 }
 
 extension Broadcast {
-    /// Creates a broadcast from an entry, whose fields are in snake_case outside `post` and in camelCase inside it.
+    /// Creates a broadcast from one entry of Reddit's list.
     ///
-    /// Returns nil for an entry without id or stream. Reddit sends numbers as integers and as floats.
+    /// Fields inside `post` have names in camelCase; all others have names in snake_case. Reddit sends numbers as
+    /// integers and as floats. Returns nil for an entry without `post` or `stream`, or if the id of the post does not
+    /// have 1 to 64 bytes.
     init?(strapi item: JSONValue) {
         guard let post = item["post"], let stream = item["stream"], let id = post["id"]?.text,
             1...64 ~= id.utf8.count

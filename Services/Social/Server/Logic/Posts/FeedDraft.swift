@@ -56,7 +56,7 @@ extension FeedDraft {
 
     private func check() throws {
         guard text?.unicodeScalars.count ?? 0 <= Self.maximumText else {
-            throw APIError.invalid("data.text", "a text has at most \(Self.maximumText) characters")
+            throw APIError.invalid("data.text", "a text may have at most \(Self.maximumText) characters")
         }
         guard networks?.count ?? 0 <= Self.maximumNetworks else {
             throw APIError.invalid("data.networks", "at most \(Self.maximumNetworks) networks can be named")
@@ -83,7 +83,7 @@ extension FeedDraft {
             throw APIError.invalid("\(field).uploadId", "there is no such upload", code: "upload_not_found")
         }
         guard attachment.alt?.unicodeScalars.count ?? 0 <= maximumAlt else {
-            throw APIError.invalid("\(field).alt", "an alternative text has at most \(maximumAlt) characters")
+            throw APIError.invalid("\(field).alt", "an alternative text may have at most \(maximumAlt) characters")
         }
     }
 
@@ -95,7 +95,7 @@ extension FeedDraft {
             throw APIError.invalid("data.location.longitude", "a longitude is from -180 to 180 degrees")
         }
         guard location.name?.unicodeScalars.count ?? 0 <= maximumName else {
-            throw APIError.invalid("data.location.name", "a name has at most \(maximumName) characters")
+            throw APIError.invalid("data.location.name", "a name may have at most \(maximumName) characters")
         }
     }
 

@@ -21,12 +21,15 @@ struct Replies: Sendable {
     /// Sends a reply, or continues an earlier attempt with the same `Idempotency-Key`.
     func reply(_ reply: ReplyDraft, for caller: Caller, key: String?) async throws -> PostResponse {
         guard 1...Self.maximumText ~= reply.text.unicodeScalars.count else {
-            throw APIError.invalid("data.text", "a reply has 1 to \(Self.maximumText) characters")
+            throw APIError.invalid("data.text", "a reply must have 1 to \(Self.maximumText) characters")
         }
         let network = try FeedDraft.network(reply.network, "data.network")
         guard !reply.thread.isEmpty else { throw APIError.missing("data.thread") }
         guard reply.thread.utf8.count <= Self.maximumThread else {
-            throw APIError.invalid("data.thread", "a thread has at most \(Self.maximumThread) bytes")
+            throw APIError.invalid(
+                "data.thread",
+                "the thread id is too long; at most \(Self.maximumThread) bytes are allowed"
+            )
         }
         let source = try await sources.require(network, for: caller)
         try source.requireSupport(.reply)

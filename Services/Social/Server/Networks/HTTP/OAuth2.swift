@@ -15,7 +15,9 @@ enum OAuth2 {
     /// - Throws: `permission` if the user or the network has denied access.
     static func code(_ query: [String: String]) throws -> String {
         if let code = query["code"], !code.isEmpty { return code }
-        let reason = query["error_description"] ?? query["error"] ?? "access was not granted"
+        let reason =
+            query["error_description"] ?? query["error"]
+            ?? "the network did not confirm that the user granted access; link the account again and allow access"
         throw NetworkError(.permission, NetworkError.oneLine(reason), code: query["error"])
     }
 }

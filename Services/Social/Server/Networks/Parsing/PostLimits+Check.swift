@@ -11,7 +11,7 @@ extension PostLimits {
             throw NetworkError(.invalid, "a post needs a photo or a video", code: "media_missing")
         }
         if let photos, post.photos.count > photos {
-            throw NetworkError(.invalid, "a post has at most \(photos) photos", code: "too_many_photos")
+            throw NetworkError(.invalid, "a post may have at most \(photos) photos", code: "too_many_photos")
         }
         for photo in post.photos { try check(photo, photoBytes, photoTypes, "photo") }
         if let video = post.video { try check(video, videoBytes, videoTypes, "video") }
@@ -30,10 +30,10 @@ extension PostLimits {
 
     private func check(_ media: OutgoingMedia, _ bytes: Int?, _ types: [String]?, _ what: String) throws {
         if let types, !types.contains(media.type) {
-            throw NetworkError(.invalid, "a \(what) cannot be \(media.type)", code: "\(what)_type")
+            throw NetworkError(.invalid, "a \(what) of type \(media.type) is not accepted", code: "\(what)_type")
         }
         if let bytes, media.bytes.readableBytes > bytes {
-            throw NetworkError(.invalid, "a \(what) has at most \(bytes) bytes", code: "\(what)_too_large")
+            throw NetworkError(.invalid, "a \(what) may have at most \(bytes) bytes", code: "\(what)_too_large")
         }
     }
 }

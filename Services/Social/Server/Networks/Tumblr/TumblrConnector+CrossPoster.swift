@@ -75,7 +75,7 @@ extension TumblrConnector {
         let url = "\(key.baseURL)/v2/blog/\(parts[0].pathSegment)/posts/\(parts[1].pathSegment)"
         let (post, _) = try await send(.get(url), account)
         guard let reblogKey = post["reblog_key"]?.nonEmpty else {
-            throw NetworkError(.permission, "the post cannot be liked")
+            throw NetworkError(.permission, "the post cannot be liked, because Tumblr returned no reblog key for it")
         }
         let form = [FormField("id", parts[1]), FormField("reblog_key", reblogKey)]
         let request = NetworkRequest.form("\(key.baseURL)/v2/user/like", form)

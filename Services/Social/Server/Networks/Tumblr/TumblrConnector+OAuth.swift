@@ -43,7 +43,11 @@ extension TumblrConnector: OAuthConnector {
             )
         }
         guard let verifier = query["oauth_verifier"], query["oauth_token"] == key else {
-            throw NetworkError(.permission, "access was not granted", code: "denied")
+            throw NetworkError(
+                .permission,
+                "Tumblr did not confirm that the user granted access; link the account again and allow access",
+                code: "denied"
+            )
         }
         let token = try await credentials(
             "\(websiteURL)/oauth/access_token",

@@ -48,7 +48,11 @@ extension TwitterConnector: OAuthConnector {
             )
         }
         guard let verifier = query["oauth_verifier"], query["oauth_token"] == key else {
-            throw NetworkError(.permission, "access was not granted", code: "denied")
+            throw NetworkError(
+                .permission,
+                "Twitter did not confirm that the user granted access; link the account again and allow access",
+                code: "denied"
+            )
         }
         let tokenRequest = try signed(
             NetworkRequest(.post, "\(self.key.baseURL)/oauth/access_token"),

@@ -24,12 +24,14 @@ struct PublicationRecord: Sendable {
     var lookups: Int
     /// The time when the request that publishes the post was last sent.
     var sentAt: Date?
-    /// The post's elements, and whether the network accepts each; empty for replies, and rows of earlier releases.
+    /// The post's elements; the value says whether the network accepts the element.
+    ///
+    /// Empty for replies and for rows that an earlier release has stored.
     var parts: [PostElement: Bool] = [:]
 
     /// The result for the client, with the status of each element; nil if there is none yet.
     ///
-    /// A post that may have been published and is still looked up counts as unknown.
+    /// If the post may have been published and is still looked up, the result is "unknown".
     var report: PostResult? {
         let isUnknown = state == .sent || state == .unknown
         guard var report = result ?? (isUnknown ? Publisher.unknown : nil) else { return nil }
@@ -50,7 +52,8 @@ struct PublicationStore<Executor: PostgresExecutor> {
     /// - Parameters:
     ///   - post: The post's id.
     ///   - network: The network to publish on.
-    ///   - parts: The post's elements, and whether the network accepts each; those of an earlier attempt are kept.
+    ///   - parts: The post's elements; the value says whether the network accepts the element. Elements that an earlier
+    ///     attempt has stored are kept.
     ///   - now: The time of a new publication.
     /// - Returns: The publication.
     /// - Throws: Errors of the database.

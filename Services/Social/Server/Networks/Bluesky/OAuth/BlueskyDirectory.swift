@@ -5,7 +5,7 @@ import Wire
 /// An account of the AT Protocol according to its DID document.
 struct BlueskyIdentity: Hashable, Sendable {
     var did: String
-    /// The handle in the document, which does not prove yet that the handle leads back to the account.
+    /// The handle in the document; the handle itself may point to another account.
     var handle: String?
     /// The URL of the PDS with the account's data.
     var pds: String
@@ -25,12 +25,13 @@ struct BlueskyDirectory: Sendable {
     let calls: NetworkCalls
     /// The URL of the server that resolves handles.
     let resolver: String
-    /// The URL of the register of `did:plc`.
+    /// The URL of the directory with the documents of `did:plc` accounts.
     let register: String
 
     /// Returns an account by its handle or DID.
     ///
-    /// - Throws: `notFound` for a handle without an account; `invalid` for a handle that its account does not name.
+    /// - Throws: `notFound` for a handle without an account; `invalid` for a handle that the account's document does not
+    ///   name.
     func identity(of name: String) async throws -> BlueskyIdentity {
         if name.hasPrefix("did:") { return try await identity(did: name) }
         let handle = name.drop { $0 == "@" }.lowercased()
@@ -40,9 +41,13 @@ struct BlueskyDirectory: Sendable {
             throw NetworkError(.invalid, "a handle is a domain name such as alice.bsky.social", code: "invalid_handle")
         }
         let identity = try await identity(did: try await did(of: handle))
-        // A handle only counts if the account's own document names it.
+        // Any domain can point to any account, so the account's own document must name the handle.
         guard identity.handle?.lowercased() == handle else {
-            throw NetworkError(.invalid, "the account does not have this handle", code: "invalid_handle")
+            throw NetworkError(
+                .invalid,
+                "the handle points to an account whose profile does not list this handle; use the account's own handle",
+                code: "invalid_handle"
+            )
         }
         return identity
     }
@@ -74,7 +79,7 @@ struct BlueskyDirectory: Sendable {
         }
         let (document, _) = try await calls.json(.get(url))
         guard document["id"]?.text == did, let pds = Self.pds(document) else {
-            throw NetworkError(.transient, "the account's document names no PDS")
+            throw NetworkError(.transient, "the account's DID document names no data server (PDS)")
         }
         let names = document["alsoKnownAs"].list.compactMap(\.text).filter { $0.hasPrefix("at://") }
         return BlueskyIdentity(did: did, handle: names.first.map { String($0.dropFirst(5)) }, pds: pds)
@@ -104,12 +109,17 @@ struct BlueskyDirectory: Sendable {
     func server(issuer: String) async throws -> BlueskyServer {
         let (metadata, _) = try await calls.json(.get("\(issuer)/.well-known/oauth-authorization-server"))
         guard metadata["issuer"]?.text == issuer else {
-            throw NetworkError(.transient, "the account's server names a different issuer")
+            throw NetworkError(
+                .transient,
+                "the issuer in the authorization server's metadata differs from the server's URL"
+            )
         }
         guard let pushing = metadata["pushed_authorization_request_endpoint"]?.link,
             let page = metadata["authorization_endpoint"]?.link, let tokens = metadata["token_endpoint"]?.link,
             metadata["dpop_signing_alg_values_supported"].list.contains(.string("ES256"))
-        else { throw NetworkError.unsupported("the account's server does not support this kind of authorization") }
+        else {
+            throw NetworkError.unsupported("the authorization server must support pushed requests and DPoP with ES256")
+        }
         return BlueskyServer(
             issuer: issuer,
             pushing: pushing,
