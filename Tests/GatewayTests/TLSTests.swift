@@ -185,14 +185,14 @@ import Testing
     @Test(
         "An unusable certificate or key is refused with the name of the setting",
         arguments: [
-            (TestCertificate.certificateA, TestCertificate.keyB, "TLS_KEY is not the key of the certificate"),
+            (TestCertificate.certificateA, TestCertificate.keyB, "TLS_KEY does not match the certificate"),
             (
                 "/nowhere/certificate.pem", TestCertificate.keyA,
                 "TLS_CERTIFICATE names the file /nowhere/certificate.pem"
             ),
             (TestCertificate.certificateA, "/nowhere/key.pem", "TLS_KEY names the file /nowhere/key.pem"),
-            (TestCertificate.keyA, TestCertificate.keyA, "TLS_CERTIFICATE holds no certificate"),
-            (TestCertificate.certificateA, TestCertificate.certificateA, "TLS_KEY holds no private key"),
+            (TestCertificate.keyA, TestCertificate.keyA, "TLS_CERTIFICATE contains no readable PEM certificate"),
+            (TestCertificate.certificateA, TestCertificate.certificateA, "TLS_KEY contains no readable PEM private key"),
             (TestCertificate.certificateA, "-----BEGIN ENCRYPTED PRIVATE KEY-----", "TLS_KEY is encrypted"),
         ]
     )

@@ -14,12 +14,13 @@ import Wire
     private static let settings = ["EVENT_SUBSCRIBERS": "device.registration_changed=conversations"]
 
     private static func withSubscriber(
-        settings: [String: String] = [:],
+        change: (inout PushConfiguration) -> Void = { _ in },
         _ body: (PushFixture, EventRecorder) async throws -> Void
     ) async throws {
         let conversations = EventRecorder(callee: "conversations")
         try await withPush(
-            settings: Self.settings.merging(settings) { $1 },
+            settings: Self.settings,
+            change: change,
             peers: ["conversations": conversations.client]
         ) { fixture in try await body(fixture, conversations) }
     }
@@ -98,7 +99,7 @@ import Wire
 
     @Test("A device beyond the limit is published as removed")
     func evicted() async throws {
-        try await Self.withSubscriber(settings: ["PUSH_DEVICES_PER_USER_MAX": "1"]) { fixture, conversations in
+        try await Self.withSubscriber(change: { $0.maximumDevicesPerUser = 1 }) { fixture, conversations in
             try await fixture.ann.preferences.register(.phone("aa", deviceID: "old"))
             try await fixture.ann.preferences.register(.phone("bb", deviceID: "new"))
 
