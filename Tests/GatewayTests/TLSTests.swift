@@ -191,8 +191,8 @@ import Testing
                 "TLS_CERTIFICATE names the file /nowhere/certificate.pem"
             ),
             (TestCertificate.certificateA, "/nowhere/key.pem", "TLS_KEY names the file /nowhere/key.pem"),
-            (TestCertificate.keyA, TestCertificate.keyA, "TLS_CERTIFICATE contains no readable PEM certificate"),
-            (TestCertificate.certificateA, TestCertificate.certificateA, "TLS_KEY contains no readable PEM private key"),
+            (TestCertificate.keyA, TestCertificate.keyA, "TLS_CERTIFICATE contains no readable PEM"),
+            (TestCertificate.certificateA, TestCertificate.certificateA, "TLS_KEY contains no readable PEM"),
             (TestCertificate.certificateA, "-----BEGIN ENCRYPTED PRIVATE KEY-----", "TLS_KEY is encrypted"),
         ]
     )
