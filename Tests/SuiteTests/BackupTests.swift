@@ -169,7 +169,7 @@ extension SuiteTests {
 
                 let missing = try await suite.roost("backup", "\(parent)/missing/backup").run(within: .seconds(60))
                 #expect(missing.status == .code(1))
-                #expect(missing.output.contains("cannot make a folder in \(parent)/missing"), "\(missing.output)")
+                #expect(missing.output.contains("cannot create a folder in \(parent)/missing"), "\(missing.output)")
 
                 // A limit of 4 kB for files acts like a full disk.
                 var full = suite.roost("backup", "\(parent)/backup")

@@ -43,7 +43,7 @@ extension SuiteTests {
                 let restarts = try String(contentsOfFile: "\(log)/restarts.log", encoding: .utf8)
                 #expect(restarts.contains(#""process":"conversations""#))
                 #expect(restarts.contains(#""end":"signal 4""#))
-                #expect(suite.output.contains("conversations ended with signal 4; starting it again"))
+                #expect(suite.output.contains("conversations exited with signal 4; restarting"))
                 let backtrace = try String(contentsOfFile: "\(log)/conversations.log", encoding: .utf8)
                 #expect(backtrace.contains("Program crashed"))
                 #expect(backtrace.contains("libc.so.6"), "a backtrace without images has meaningless addresses")
@@ -71,7 +71,7 @@ extension SuiteTests {
                     contentsOfFile: "\(suite.directory)/.roost/logs/restarts.log",
                     encoding: .utf8
                 )
-                #expect(restarts.contains("signal 9, after it was silent"))
+                #expect(restarts.contains("signal 9, after no response"))
             }
         }
 
