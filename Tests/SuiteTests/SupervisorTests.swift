@@ -139,7 +139,7 @@ extension SuiteTests {
                 let unhealthy = try await suite.roost("doctor").run(within: .seconds(60))
                 try suite.process("conversations").signal(SIGCONT)
                 #expect(unhealthy.status == .code(1))
-                #expect(unhealthy.output.contains("conversations does not answer"))
+                #expect(unhealthy.output.contains("conversations does not respond"))
             }
         }
     }
