@@ -7,64 +7,60 @@ import Wire
 
 /// Every action on a post of Ana with a comment of Bo, by every role.
 @Suite("Authorization matrix") struct AuthorizationMatrixTests {
-    /// A route and its status for each user.
+    /// Ana is the author of the post, Bo the author of the comment, and Eve a stranger.
     ///
-    /// Ana is the author of the post, Bo the author of the comment, and Eve a stranger. Ana has blocked Dan, and Cat has
-    /// blocked Ana.
-    struct AccessCase: Sendable, CustomTestStringConvertible {
-        let method: HTTPRequest.Method
-        let path: String
-        var body: String?
-        let statuses: [String: Int]
+    /// Ana has blocked Dan, and Cat has blocked Ana. The outsider is a user of another application.
+    enum Role: CaseIterable, Sendable { case ana, bo, eve, dan, cat, outsider, anonymous }
 
-        init(
-            _ method: HTTPRequest.Method,
-            _ path: String,
-            _ body: String? = nil,
-            ann: Int,
-            bob: Int,
-            eve: Int
-        ) {
-            self.method = method
-            self.path = path
-            self.body = body
-            statuses = ["ann": ann, "bob": bob, "eve": eve, "dan": 404, "cat": 404]
-        }
-
-        var testDescription: String { "\(method) \(path)" }
+    private static func route(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: String? = nil,
+        ana: Int,
+        bo: Int,
+        eve: Int
+    ) -> AuthorizationMatrix<Role>.Route {
+        AuthorizationMatrix.Route(
+            method,
+            path,
+            body,
+            statuses: [.ana: ana, .bo: bo, .eve: eve, .anonymous: 403],
+            others: 404
+        )
     }
 
-    static let cases = [
-        AccessCase(.get, "/photos/posts/{post}", ann: 200, bob: 200, eve: 200),
-        AccessCase(.get, "/photos/posts/{post}/likes", ann: 200, bob: 200, eve: 200),
-        AccessCase(.get, "/photos/posts/{post}/comments", ann: 200, bob: 200, eve: 200),
-        AccessCase(.get, "/photos/people/ann/posts", ann: 200, bob: 200, eve: 200),
-        AccessCase(.put, "/photos/posts/{post}/like", ann: 200, bob: 200, eve: 200),
-        AccessCase(.delete, "/photos/posts/{post}/like", ann: 200, bob: 200, eve: 200),
-        AccessCase(.post, "/photos/posts/{post}/comments", #"{"text": "hi"}"#, ann: 200, bob: 200, eve: 200),
-        AccessCase(.put, "/photos/posts/{post}/flag", ann: 422, bob: 200, eve: 200),
-        AccessCase(.put, "/photos/posts/{post}/comments/{comment}/flag", ann: 200, bob: 422, eve: 200),
-        AccessCase(.patch, "/photos/posts/{post}", #"{"text": "edited"}"#, ann: 200, bob: 403, eve: 403),
-        AccessCase(.patch, "/photos/posts/{post}/comments/{comment}", #"{"text": "no"}"#, ann: 403, bob: 200, eve: 403),
+    static let routes = [
+        route(.get, "/photos/posts/{post}", ana: 200, bo: 200, eve: 200),
+        route(.get, "/photos/posts/{post}/likes", ana: 200, bo: 200, eve: 200),
+        route(.get, "/photos/posts/{post}/comments", ana: 200, bo: 200, eve: 200),
+        route(.get, "/photos/people/ann/posts", ana: 200, bo: 200, eve: 200),
+        route(.put, "/photos/posts/{post}/like", ana: 200, bo: 200, eve: 200),
+        route(.delete, "/photos/posts/{post}/like", ana: 200, bo: 200, eve: 200),
+        route(.post, "/photos/posts/{post}/comments", #"{"text": "hi"}"#, ana: 200, bo: 200, eve: 200),
+        route(.put, "/photos/posts/{post}/flag", ana: 422, bo: 200, eve: 200),
+        route(.put, "/photos/posts/{post}/comments/{comment}/flag", ana: 200, bo: 422, eve: 200),
+        route(.patch, "/photos/posts/{post}", #"{"text": "edited"}"#, ana: 200, bo: 403, eve: 403),
+        route(.patch, "/photos/posts/{post}/comments/{comment}", #"{"text": "no"}"#, ana: 403, bo: 200, eve: 403),
         // This case is last, because Ana deletes the comment and every later request gets 404.
-        AccessCase(.delete, "/photos/posts/{post}/comments/{comment}", ann: 200, bob: 404, eve: 404),
+        route(.delete, "/photos/posts/{post}/comments/{comment}", ana: 200, bo: 404, eve: 404),
     ]
 
     @Test("A route responds to each user with its status")
     func matrix() async throws {
         try await withPhotos { fixture in
             let (post, comment) = try await posted(in: fixture)
-            let others = try await blockedUsers(in: fixture)
-            let outsider = try await fixture.account("Zoe")
-            for item in Self.cases {
-                let path = Self.path(item.path, post, comment)
-                #expect(try await fixture.service.send(item.method, path, body: item.body).status == 403, "\(path)")
-                let outside = try await outsider.ask(item.method, path, item.body)
-                #expect(outside.status == 404, "\(item.method) \(path) of another application: \(outside.text)")
-                for testUser in others + [fixture.ann, fixture.bob, fixture.eve] {
-                    let response = try await testUser.ask(item.method, path, item.body)
-                    let name = testUser.id.user
-                    #expect(response.status == item.statuses[name], "\(item.method) \(path) \(name): \(response.text)")
+            let blocked = try await blockedUsers(in: fixture)
+            let users: [(Role, TestUser?)] = [
+                (.anonymous, nil), (.outsider, try await fixture.account("Zoe")), (.dan, blocked[0]),
+                (.cat, blocked[1]),
+                (.ana, fixture.ann), (.bo, fixture.bob), (.eve, fixture.eve),
+            ]
+            for route in Self.routes {
+                for (role, user) in users {
+                    try await route.expectStatus(for: role, values: ["post": post, "comment": comment]) {
+                        guard let user else { return try await fixture.service.send($0, $1, body: $2) }
+                        return try await user.ask($0, $1, $2)
+                    }
                 }
             }
             #expect(try await fixture.countInconsistencies() == [])
@@ -134,9 +130,5 @@ import Wire
         try await fixture.block(dan, by: fixture.ann)
         try await fixture.block(fixture.ann, by: cat)
         return [dan, cat]
-    }
-
-    private static func path(_ template: String, _ post: String, _ comment: String) -> String {
-        template.replacingOccurrences(of: "{post}", with: post).replacingOccurrences(of: "{comment}", with: comment)
     }
 }
