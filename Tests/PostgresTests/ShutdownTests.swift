@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("A command behind a stop in one batch gets its response", .timeLimit(.minutes(1)))
+    @Test("A shutdown that is queued behind a stop completes", .timeLimit(.minutes(1)))
     func commandBehindStop() async throws {
         let engine = Engine(
             configuration: try PostgresConfiguration(url: "postgres://127.0.0.1:1/none"),
@@ -124,7 +124,7 @@ import Testing
         #expect(engine.post(.stop))
         await withCheckedContinuation { continuation in
             #expect(engine.post(.shutdown { continuation.resume() }))
-            // Both commands are in its first batch.
+            // The engine reads both commands in its first batch, and processes the stop first.
             engine.start()
         }
         #expect(!engine.post(.stop))

@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Each origin has its own VAPID token, which is renewed")
+    @Test("Each origin has its own VAPID token, which is renewed before it expires")
     func tokenPerOrigin() async throws {
         try await withWebPush { fixture in
             let hosts = ["127.0.0.1", "127.0.0.1", "localhost"]

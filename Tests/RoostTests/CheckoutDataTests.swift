@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Data of a deleted checkout is removed, other data only by force")
+    @Test("Without force, only the data of a deleted checkout is removed")
     func remove() throws {
         try withData { root, folder, checkout in
             let unknown = try #require(CheckoutData("a1b2c3", in: root))

@@ -91,7 +91,7 @@ import Wire
         }
     }
 
-    @Test("An open route treats an invalid credential like none")
+    @Test("An open route treats an invalid credential like a missing one")
     func openRoute() async throws {
         try await withEcho { echo in
             let token = try await keys.token(for: ana)
@@ -102,7 +102,7 @@ import Wire
         }
     }
 
-    @Test("An escaped slash belongs to its segment, and a literal segment takes precedence")
+    @Test("An escaped slash does not divide a path, and a literal segment takes precedence over a parameter")
     func pathSegments() async throws {
         try await withEcho { echo in
             let token = try await keys.token(for: ana)

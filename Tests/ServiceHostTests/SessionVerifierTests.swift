@@ -198,7 +198,7 @@ import Wire
         #expect(await code(token, by: verifier) == "session_ended")
     }
 
-    @Test("While auth is unavailable, cached sessions are accepted and others are a 503")
+    @Test("While auth is unavailable, cached sessions are accepted and others get a 503")
     func authUnavailable() async throws {
         let offset = Mutex(0.0)
         let verifier = try await loaded { Date().addingTimeInterval(offset.withLock { $0 }) }
@@ -217,7 +217,7 @@ import Wire
         #expect(await kind(unknown, by: verifier) == nil)
     }
 
-    @Test("Without the revocation feed every session is a 503")
+    @Test("Without the revocation feed, a request with any session gets a 503")
     func noRevocations() async throws {
         let verifier = CredentialVerifier(source: auth, issuer: TestKeys.issuer, logger: Logger(label: "test"))
         #expect(await kind(auth.keys.openSession(of: ada), by: verifier) == .unavailable)

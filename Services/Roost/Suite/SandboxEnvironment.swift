@@ -12,13 +12,13 @@ struct SandboxEnvironment: Sendable {
         )
     }
 
-    /// Returns a program's environment with the sandbox instead of each external service that is not configured.
+    /// Returns a program's environment; external services without settings are replaced by the sandbox.
     func added(to environment: [String: String], of program: SuiteProgram) throws -> [String: String] {
         switch program.name {
         case "auth":
             let mail = credentials.addedForMail(to: environment)
             return identities.added(to: networks.added(to: mail, only: ["facebook", "twitter"]))
-        // Avatars of the sandbox's users are at the sandbox's address.
+        // Photos downloads the avatars of the sandbox's users from the sandbox's address.
         case "photos": return networks.added(to: environment, only: [])
         case "push": return try credentials.added(to: environment)
         case "social": return networks.added(to: environment)

@@ -35,7 +35,10 @@ package struct EventSubscribers: Sendable {
             let parts = entry.split(separator: "=", omittingEmptySubsequences: false).map(Self.trimmed)
             let services = parts.last?.split(separator: "+", omittingEmptySubsequences: false).map(Self.trimmed) ?? []
             guard parts.count == 2, Self.isName(parts[0]), services.allSatisfy(Self.isName) else {
-                throw SettingError("EVENT_SUBSCRIBERS", "has \"\(entry)\"; use the form device.registered=push")
+                throw SettingError(
+                    "EVENT_SUBSCRIBERS",
+                    "contains \"\(entry)\"; each entry must be type=service, for example device.registered=push"
+                )
             }
             for service in services where types.contains(parts[0]) && names[parts[0]]?.contains(service) != true {
                 names[parts[0], default: []].append(service)

@@ -65,7 +65,7 @@ import Wire
         }
     }
 
-    @Test("A registration with another account's address gets the same login error as one with a free address")
+    @Test("After a registration, the login error is the same for a taken address as for a free one")
     func takenAddressIsNotRevealed() async throws {
         try await withMail { fixture in
             _ = try await fixture.verified("ada", "ada@example.org")
@@ -216,7 +216,7 @@ import Wire
             _ = try await fixture.verified("ada", "ada@example.org")
             _ = try await fixture.auth.login("ada", device: "phone", userAgent: "https://evil.example")
             _ = try await fixture.auth.login("ada", device: "phone")
-            // An unverified address may belong to another person.
+            // Bo gets no mail about sign-ins, because an unverified address may belong to another person.
             try await fixture.register("bo", "bo@example.org")
             for device in ["phone", "tablet"] { _ = try await fixture.auth.login("bo", device: device) }
             try await fixture.drainOutbox()
@@ -351,7 +351,7 @@ import Wire
         }
     }
 
-    @Test("A verification mail names the account, and makes no link of its name")
+    @Test("A verification mail has the account's name, but not as a link")
     func namedAccount() async throws {
         try await withMail { fixture in
             try await fixture.register("win.example:8080", "ada@example.org")
@@ -360,7 +360,7 @@ import Wire
         }
     }
 
-    @Test("Without a mail server, the routes for mails are a 422")
+    @Test("Without a mail server, the routes that send mails return 422")
     func notConfigured() async throws {
         try await withAuth { auth in
             let ada = try await auth.signUp("ada")

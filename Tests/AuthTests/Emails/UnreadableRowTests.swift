@@ -7,7 +7,7 @@ import TestSupport
 @testable import AuthServer
 
 @Suite("Rows that auth cannot read") struct UnreadableRowTests {
-    @Test("A mail of a kind that this release does not know delays no other")
+    @Test("A mail of a kind that this release does not know does not delay other mails")
     func email() async throws {
         try await withMail { fixture in
             try await fixture.register("ana", "ana@example.org")

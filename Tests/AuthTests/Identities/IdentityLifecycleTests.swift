@@ -11,7 +11,7 @@ import Wire
 
 /// An attacker registers another person's address, and the owner of the address signs in later.
 @Suite("Account lifecycle", .timeLimit(.minutes(15))) struct IdentityLifecycleTests {
-    /// Every sequence of steps of the two people up to a length; of sequences with the same result, one is continued.
+    /// Tries the sequences of up to five steps; of sequences that lead to the same state, only the first is continued.
     @Test("The attacker and the owner of the address are never both in one account")
     func model() async throws {
         try await withIdentities(sendingMail: true) { fixture in
@@ -32,7 +32,7 @@ import Wire
                 }
                 frontier = next
             }
-            // A lower number would mean that steps failed rather than that states were equal.
+            // The steps lead to at least 20 different states. Fewer would mean that steps failed unnoticed.
             #expect(known.count >= 20)
         }
     }
@@ -195,7 +195,7 @@ struct LifecycleModel {
         fixture.sandbox.set(IdentityProfile(email: attackersAddress), of: attackerName, at: .google)
     }
 
-    // Google's word counts for its own addresses.
+    // Auth trusts Google's statement that an address is verified only for Google's own addresses, like gmail.com.
     var address: String { "owner-\(number)@gmail.com" }
     var attackersAddress: String { "attacker-\(number)@gmail.com" }
     var ownerName: String { "owner-\(number)" }

@@ -46,7 +46,7 @@ import Wire
         }
     }
 
-    @Test("A token for another audience, issuer, time or nonce is refused")
+    @Test("A token with a wrong audience, issuer, time or nonce is refused")
     func foreignTokens() async throws {
         try await withIdentities { fixture in
             let wrong: [(String, JSONValue, String)] = [

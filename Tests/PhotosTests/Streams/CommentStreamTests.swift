@@ -145,7 +145,7 @@ import Wire
                     _ = try await fixture.bob.photos.comment("not for Eve", on: post.postId)
                     #expect(await stream.event()?.name == "counts")
                     try await fixture.set(blocked: true, fixture.eve, by: fixture.ann)
-                    // The block comes from another service, so this request triggers reading the change.
+                    // A block from another service does not make the stream read its change; this request does.
                     _ = try await fixture.bob.photos.update(ProfileChanges())
                     #expect(await stream.event()?.name == "gone")
                     #expect(await stream.event() == nil)

@@ -35,10 +35,10 @@ struct NetworkPage: Hashable, Sendable {
 /// An item with data that only the merge needs.
 struct NetworkItem: Hashable, Sendable {
     var item: Item
-    /// The key that copies of a post share across networks; nil if it is the item's own id.
+    /// The key by which the merge recognises copies of one post; nil to use the item's own id.
     ///
-    /// It is the URI of a status (Mastodon's `uri`, `at://…`), or the item id of the original of a retweet, boost or
-    /// reblog.
+    /// Mastodon and Bluesky: the URI of the post, or of the original of a boost or repost. Twitter and Tumblr: the item
+    /// id of the original of a retweet or reblog.
     var original: String?
 
     init(_ item: Item, original: String? = nil) {

@@ -198,7 +198,11 @@ struct Passkeys: Sendable {
     private static let notFound = APIError(.notFound, "passkey_not_found", "the passkey does not exist")
     private static let anonymous =
         APIError(.conflict, "anonymous_account", "an anonymous account must be registered first")
-    private static let refused = APIError(.unauthenticated, "invalid_passkey", "this passkey cannot sign in")
+    private static let refused = APIError(
+        .unauthenticated,
+        "invalid_passkey",
+        "the passkey is not registered, or its response is not valid; start the sign-in again"
+    )
     private static let staleChallenge =
         APIError(.invalid, "invalid_challenge", "the challenge has expired or was used; request new options")
 }

@@ -53,7 +53,8 @@ struct Reauthentication: Sendable {
     static let needed = APIError(
         .forbidden,
         "recent_login_required",
-        "sign in again, or send the password if the request has that field; a sign-in counts for five minutes"
+        "the change requires a sign-in within the last five minutes; sign in again, or send \"password\" if the request "
+            + "has that field"
     )
 
     /// Compares a password with the account's own.

@@ -7,14 +7,14 @@ import Wire
 struct Presence: Hashable, Sendable {
     let user: User.ID
     let isOnline: Bool
-    /// Nil for a user who never had one.
+    /// Nil for a user who never had an open socket.
     let lastSeen: Date?
 }
 
-/// Presences and their audience: partners of direct conversations and of small groups, unless a block separates the
-/// two.
+/// The presences of users, and the users who see them: members of the same direct conversation or small group, unless
+/// either of the two blocks the other.
 struct PresenceStore<Executor: PostgresExecutor> {
-    /// The maximum number of conversations in which a user's presence is announced: the newest ones.
+    /// The maximum number of a user's conversations in which the user's presence is announced; the newest ones are used.
     private static var audienceLimit: Int { 1_000 }
 
     let db: Executor

@@ -2,9 +2,9 @@ import Blobs
 import ConversationsAPI
 import Wire
 
-/// A file's name in links: the key of its blob, then its conversation's id.
+/// The name of a file in links: the key of its blob, followed by the id of its conversation.
 ///
-/// The file is found by the primary key, and its name determines the shard that has its row.
+/// Together they are the primary key of the table `files`, so a link's row is found without another index.
 struct FileKey: Hashable, Sendable, CustomStringConvertible {
     let blob: BlobKey
     let conversation: Conversation.ID

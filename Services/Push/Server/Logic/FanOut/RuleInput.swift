@@ -18,12 +18,12 @@ struct PendingNotification: Sendable {
     let expires: Date
     let isCancelled: Bool
 
-    /// Whether the app receives this change on a network without an alert.
+    /// Whether the app receives this change of a social network silently, without an alert.
     var isSilentChange: Bool { kind == .social && !isShown }
 
     var broadcaster: String? { kind == .broadcast ? about : nil }
 
-    /// The key by which quiet hours hold only the newest notification.
+    /// Of a user's notifications with the same key, quiet hours hold only the newest.
     var holdKey: String { about.map { "\(kind.rawValue):\($0)" } ?? "notification:\(key)" }
 }
 
@@ -34,13 +34,13 @@ struct Candidate: Sendable {
     var exceptDevices: [String] = []
     /// Nil for all devices except `exceptDevices`.
     var onlyDevices: Set<Int64>?
-    /// In place of the notification's badge.
+    /// Replaces the notification's badge; nil to keep it.
     var badge: NotificationBadge?
     /// The end of the hold that the log already shows.
     var heldUntil: Date?
 }
 
-/// Notifications and users that one transaction decides.
+/// The notifications, and their possible recipients, that one transaction decides about.
 struct Batch: Sendable {
     var notifications: [PendingNotification] = []
     var candidates: [Candidate] = []
@@ -51,7 +51,7 @@ struct RecipientSettings: Sendable {
     var quietHours: QuietWindow?
     var disabledCommunities: [String] = []
     var disabledKinds: [String] = []
-    /// For a broadcast, the user's settings of the broadcaster.
+    /// The user's settings for the broadcaster of a broadcast; nil if the broadcaster is no favourite of the user.
     var favourite: FavouriteSettings?
 }
 

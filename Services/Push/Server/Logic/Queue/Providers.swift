@@ -88,11 +88,11 @@ actor Providers: ProviderDirectory, Service {
     func applicationServerKey(of application: String) async throws -> String? {
         let cached = try await credentials(of: application)[.web] ?? own[.web]
         guard case .vapid(let privateKey, _) = cached else { return nil }
-        // An unusable key is logged at the first send.
+        // The error of an unusable key is not reported here, because `provider(_:of:)` logs it at the first send.
         return try? VAPIDKey(privateKey).publicKey
     }
 
-    /// Returns the cached credentials for 60 s, and also while fetching them fails.
+    /// Returns an application's credentials, cached for 60 s; if fetching them again fails, the cached ones.
     private func credentials(of application: String) async throws -> Credentials {
         let cached = cached[application]
         if let cached, now() < cached.until { return cached.credentials }

@@ -5,10 +5,10 @@ import PushAPI
 import SocialAPI
 import Wire
 
-/// Adds the Reddit users that a user follows as favourites: on request, and once a day in the background.
+/// Adds the Reddit users that a user follows to the user's favourites: on request, and once a day in the background.
 ///
-/// Push stores the favourites, and which of them the user removed. An import does not add removed favourites again, and
-/// changes no settings.
+/// Push stores the favourites and the favourites that the user has removed. An import does not add removed favourites
+/// again, and changes no settings.
 struct FollowImports: Sendable {
     /// The time between background imports of a user, in seconds.
     private static let interval: TimeInterval = 86_400
@@ -43,8 +43,7 @@ struct FollowImports: Sendable {
         let store = FollowImportStore(db: database)
         while !Task.isCancelled {
             let time = now()
-            // If this instance crashes during the import, another one tries again after the same time as after a
-            // failure.
+            // If an import fails or this instance crashes during it, the import is due again at this time.
             let next = time.addingTimeInterval(Self.pauseAfterFailure)
             let due = try await store.claim(limit: Self.batch, at: time, next: next)
             guard !due.isEmpty else { return }

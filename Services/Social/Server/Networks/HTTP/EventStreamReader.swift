@@ -10,9 +10,9 @@ struct EventStreamReader {
         var data: String
     }
 
-    /// The maximum number of bytes from one event to the next, with comments and blank lines; then the stream fails.
+    /// The maximum number of bytes between two events, including comments and blank lines; beyond it the stream fails.
     ///
-    /// A comment of 8 bytes every 15 seconds, as Mastodon sends them, reaches it after five days.
+    /// A comment of 8 bytes every 15 seconds, as Mastodon sends them, reaches the limit after five days.
     static let limit = 262_144
 
     /// The start of a line whose end has not arrived.
@@ -47,7 +47,7 @@ struct EventStreamReader {
     private mutating func count(_ bytes: Int) throws {
         bytesSinceEvent += bytes
         guard bytesSinceEvent <= Self.limit else {
-            throw NetworkError(.transient, "\(Self.limit) bytes arrived without an event")
+            throw NetworkError(.transient, "the stream sent more than \(Self.limit) bytes without a complete event")
         }
     }
 

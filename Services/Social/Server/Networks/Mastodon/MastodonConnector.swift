@@ -5,8 +5,9 @@ import Wire
 
 /// The connector of Mastodon and servers with its API: Pleroma, Akkoma, GoToSocial, Pixelfed and Friendica.
 ///
-/// Every account names its own instance. Because users name it, it is reached through a guarded `NetworkHTTP`. The
-/// limits of an instance are read when an account is linked, and stored in its details.
+/// Each account has its own instance. Users supply the instance's address, so all requests use a `NetworkHTTP` that
+/// connects only to public hosts and to hosts that the operator allows. The limits of an instance are read when an
+/// account is linked, and stored in the account's details.
 struct MastodonConnector: Connector {
     let network = Network.mastodon
     let calls: NetworkCalls
@@ -57,7 +58,7 @@ struct MastodonConnector: Connector {
 
     /// Returns the messages of a thread.
     ///
-    /// Any of its statuses identifies it: the instance returns all others around it.
+    /// Any status of a thread identifies the thread, because the instance returns all statuses around it.
     func messages(of thread: String, _ page: PageRequest, as account: NetworkAccount) async throws -> NetworkPage {
         let before = try page.position(Position.self)?.before
         let (statuses, budget) = try await conversation(thread, account)
