@@ -23,6 +23,11 @@ import Wire
 
             let renamed = UserChanged(applicationId: "roost", userId: user, username: "dora", fullName: "Dora Holm")
             try await fixture.deliver(renamed, by: "auth")
+            // The first request for the profile completes the row, and the user stays in the search.
+            fixture.auth.names.change { $0[user] = "Dora Holm" }
+            #expect(try await bo.ask(.get, "/photos/people/\(user)").status == 200)
+            let current = try await bo.ask(.get, "/photos/people?query=holm")
+            #expect(current.json["people"].array.map { $0["userId"].string } == [user])
             let former = try await bo.ask(.get, "/photos/people?query=lind")
             #expect(former.json["people"].array.isEmpty)
         }

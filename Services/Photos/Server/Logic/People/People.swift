@@ -50,7 +50,8 @@ struct People: Sendable {
         if let existing = try await PeopleStore(db: db).find(user) {
             try await rename(existing.id, to: Self.truncate(name), in: db)
         } else if user.isRoostUser, !name.isEmpty {
-            _ = try await insert(user, named: Self.truncate(name), in: db)
+            // The row does not count as a use of photos, so the avatar is not imported before the first visit.
+            try await rename(PeopleStore(db: db).ensureRow(user), to: Self.truncate(name), in: db)
         }
     }
 
@@ -76,7 +77,9 @@ struct People: Sendable {
         let store = PeopleStore(db: db)
         guard let created = try await store.insert(user, named: name) else { return nil }
         if try await store.isSearchable(created.id) == true {
-            try await PersonNameStore(db: db).insert(SearchNames.names(of: user, named: name), of: created)
+            let names = PersonNameStore(db: db)
+            try await names.delete(of: created.id)
+            try await names.insert(SearchNames.names(of: user, named: name), of: created)
         }
         try await AvatarImportStore(db: db).makeDue(created.id)
         return created

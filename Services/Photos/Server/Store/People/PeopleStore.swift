@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import Wire
 
-/// The table `people`: all users who have used photos, or who are named by a block or an avatar import.
+/// The table `people`: users who have used photos (`has_visited`), and users named by an event of another service.
 struct PeopleStore<Executor: PostgresExecutor> {
     let db: Executor
 
