@@ -74,7 +74,7 @@ package struct NotificationReport: Codable, Hashable, Sendable {
     package var state: State
     package var createdAt: Date
     package var sendAt: Date?
-    /// The number of users for whom push has decided whether and when to send.
+    /// The number of users that have a send decision: whether and when to send.
     package var people: Int
     /// The part of `people` that the rules excluded.
     package var withheld: Int
