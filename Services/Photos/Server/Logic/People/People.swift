@@ -56,33 +56,33 @@ struct People: Sendable {
     }
 
     func rename(_ person: Person.ID, to name: String, in db: PostgresTransaction) async throws {
-        let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
+        let store = PeopleStore(db: db)
         guard let locked = try await store.lock(person) else { return }
         try await store.set(name: name, bio: nil, of: person)
-        guard locked.isSearchable else { return }
-        try await names.delete(of: person)
-        try await names.insert(SearchNames.names(of: locked.person.user, named: name), of: locked.person)
+        if locked.isSearchable { try await replaceNames(of: locked.person, with: name, in: db) }
+    }
+
+    /// Replaces the names by which a user is found.
+    func replaceNames(of person: Person, with name: String, in db: PostgresTransaction) async throws {
+        let names = PersonNameStore(db: db)
+        try await names.delete(of: person.id)
+        try await names.insert(SearchNames.names(of: person.user, named: name), of: person)
     }
 
     private func create(_ user: User.ID, named name: String) async throws -> Person {
-        try await database.transaction { db in
-            if let created = try await insert(user, named: Self.truncate(name), in: db) { return created }
-            if let existing = try await PeopleStore(db: db).find(user) { return existing }
-            throw APIError.unavailable("the user")
+        let name = Self.truncate(name)
+        return try await database.transaction { db in
+            let store = PeopleStore(db: db)
+            if let created = try await store.insert(user, named: name) {
+                if try await store.isSearchable(created.id) == true {
+                    try await replaceNames(of: created, with: name, in: db)
+                }
+                try await AvatarImportStore(db: db).makeDue(created.id)
+                return created
+            }
+            guard let existing = try await store.find(user) else { throw APIError.unavailable("the user") }
+            return existing
         }
-    }
-
-    /// Inserts a user and the names to be found by; nil if the user exists.
-    private func insert(_ user: User.ID, named name: String, in db: PostgresTransaction) async throws -> Person? {
-        let store = PeopleStore(db: db)
-        guard let created = try await store.insert(user, named: name) else { return nil }
-        if try await store.isSearchable(created.id) == true {
-            let names = PersonNameStore(db: db)
-            try await names.delete(of: created.id)
-            try await names.insert(SearchNames.names(of: user, named: name), of: created)
-        }
-        try await AvatarImportStore(db: db).makeDue(created.id)
-        return created
     }
 
     /// Returns the names of those users of one application that exist in auth; empty for a user without a name.

@@ -123,14 +123,16 @@ struct Profiles: Sendable {
     func update(_ privacy: Privacy, of user: User.ID) async throws -> Privacy {
         let person = try await people.person(for: user)
         try await database.transaction { db in
-            let (store, names) = (PeopleStore(db: db), PersonNameStore(db: db))
+            let store = PeopleStore(db: db)
             guard let locked = try await store.lock(person.id), locked.isSearchable != privacy.searchable else {
                 return
             }
             try await store.set(searchable: privacy.searchable, person.id)
-            try await names.delete(of: person.id)
-            guard privacy.searchable else { return }
-            try await names.insert(SearchNames.names(of: user, named: locked.person.fullName), of: locked.person)
+            if privacy.searchable {
+                try await people.replaceNames(of: locked.person, with: locked.person.fullName, in: db)
+            } else {
+                try await PersonNameStore(db: db).delete(of: person.id)
+            }
         }
         return privacy
     }
