@@ -92,14 +92,8 @@ struct Linking: Sendable {
     /// Revokes the tokens of an account that is already unlinked here; a failure is only logged, as tokens expire.
     private func revokeTokens(_ record: AccountRecord, by connector: any Connector) async {
         do {
-            let account = NetworkAccount(
-                owner: record.user,
-                id: record.nativeID,
-                username: record.username,
-                tokens: try tokenCipher.open(record.tokens, of: record.user, on: record.network),
-                instance: record.instance,
-                details: record.details
-            )
+            let tokens = try tokenCipher.open(record.tokens, of: record.user, on: record.network)
+            let account = NetworkAccount(record, tokens: tokens)
             await unsubscribe(account, by: connector)
             try await within(.seconds(3)) { try await connector.revoke(account) }
         } catch {
@@ -122,14 +116,10 @@ struct Linking: Sendable {
         // Twitter's API version depends on the kind of token. An account whose tokens cannot be decrypted must be
         // linked again, so the capabilities without tokens are correct for it.
         let tokens = record.flatMap { try? tokenCipher.open($0.tokens, of: $0.user, on: $0.network) }
-        let account = NetworkAccount(
-            owner: user,
-            id: record?.nativeID ?? (network == .roost ? user.user : nil),
-            username: record?.username,
-            tokens: tokens ?? NetworkTokens(access: ""),
-            instance: record?.instance,
-            details: record?.details ?? [:]
-        )
+        let noTokens = NetworkTokens(access: "")
+        let account =
+            record.map { NetworkAccount($0, tokens: tokens ?? noTokens) }
+            ?? NetworkAccount(owner: user, id: network == .roost ? user.user : nil, tokens: noTokens)
         let missing = Dictionary(uniqueKeysWithValues: Capability.allCases.map { ($0, "not available here") })
         let accountCapabilities =
             connectors[network]?.accountCapabilities(of: account)

@@ -53,7 +53,14 @@ struct Sources: Sendable {
         } catch is TokenEncryptor.Failure {
             record.state = .reauthenticate
         }
-        let account = NetworkAccount(
+        return Source(connector: connector, account: NetworkAccount(record, tokens: tokens), record: record)
+    }
+}
+
+extension NetworkAccount {
+    /// Creates the account of a row, whose tokens are encrypted there.
+    init(_ record: AccountRecord, tokens: NetworkTokens) {
+        self.init(
             owner: record.user,
             id: record.nativeID,
             username: record.username,
@@ -61,7 +68,6 @@ struct Sources: Sendable {
             instance: record.instance,
             details: record.details
         )
-        return Source(connector: connector, account: account, record: record)
     }
 }
 
